@@ -1,0 +1,1 @@
+"""Battles to ratings: Bradley-Terry, its intervals and ranks, and Elo replay."""
