@@ -1,0 +1,1 @@
+"""How good is a benchmark or a judge: separability, agreement, calibration, correlation."""

@@ -1,0 +1,385 @@
+"""How well a benchmark separates models, and how well it agrees with a reference ranking.
+
+Source: Arena-Hard, section 3: separability with confidence, agreement with confidence, pair-rank Brier score;
+WildBench, section 4.2: correlations. The paper leaves two things open that change its numbers, so both are
+arguments here: what it takes for two intervals not to overlap, and what an agreement score is divided by.
+
+A benchmark is a frame indexed by model with the columns ``score, lower, upper``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.stats import kendalltau, norm, pearsonr, spearmanr
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+Overlap = Literal["open", "positive length"]
+Agreement = Literal["printed", "notebook", "table"]
+
+
+def model_pairs(models: pd.Index) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions of the two models of every unordered pair, each shape (M(M-1)/2,)."""
+    first, second = np.triu_indices(len(models), 1)
+    return first, second
+
+
+def separated(benchmark: pd.DataFrame, overlap: Overlap = "open") -> NDArray[np.bool_]:
+    r"""Which pairs of models have intervals that do not overlap.
+
+    Two rules are in use, and they differ where an interval has no width (the model that a benchmark anchors):
+
+    - ``"open"``: the intervals overlap if the *open* intervals' ends interleave,
+      :math:`l_1 < u_2` and :math:`l_2 < u_1`. A point inside the other's interval overlaps it.
+    - ``"positive length"``: they overlap if their intersection has positive length,
+      :math:`\min(u_1, u_2) - \max(l_1, l_2) > 0`. A point overlaps nothing: an anchor is separated from
+      every model, even from one whose interval it lies in.
+
+    Parameters
+    ----------
+    benchmark : DataFrame, M rows
+        Columns ``lower, upper``, in any one unit.
+    overlap : {"open", "positive length"}
+
+    Returns
+    -------
+    ndarray of bool, shape (M(M-1)/2,)
+        In the order of :func:`model_pairs`.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two models, a model occurs twice, an end is missing, a lower end lies above
+        its upper end, or the rule is unknown.
+    """
+    low, high = _ends(benchmark)
+    i, j = model_pairs(benchmark.index)
+    if overlap == "open":
+        return ~((low[i] < high[j]) & (low[j] < high[i]))
+    if overlap == "positive length":
+        return ~(np.minimum(high[i], high[j]) - np.maximum(low[i], low[j]) > 0)
+    raise ValueError(f"overlap must be 'open' or 'positive length', got {overlap!r}")
+
+
+def separability(benchmark: pd.DataFrame, overlap: Overlap = "open") -> float:
+    """Share of model pairs with non-overlapping intervals, in [0, 1] (Arena-Hard, section 3)."""
+    return float(separated(benchmark, overlap).mean())
+
+
+def agreement_with_confidence(
+    benchmark: pd.DataFrame,
+    reference: pd.DataFrame,
+    definition: Agreement = "printed",
+    overlap: Overlap = "open",
+) -> float:
+    """How far a benchmark and a reference confidently order the same pairs the same way.
+
+    A pair that both separate scores +1 if they order it alike and -1 if not; any other pair scores 0.
+    Section 3 of Arena-Hard then averages over all pairs. Its tables and its authors' notebook do not:
+
+    - ``"printed"``: the mean over all pairs, as section 3 says. In [-1, 1], and never above the separability
+      of either side.
+    - ``"table"``: the sum over the pairs that the *reference* separates, divided by their number. In
+      [-1, 1]. This is what explains the values of the paper's Tables 2 to 4.
+    - ``"notebook"``: over the same pairs, but agreement counts 1, an undecided benchmark 1/2, disagreement 0;
+      that is ``(1 + table) / 2``. In [0, 1]. This is what the authors' notebook prints.
+
+    Parameters
+    ----------
+    benchmark, reference : DataFrame
+        Index model, columns ``score, lower, upper``; the same models in both, in any order and any units.
+    definition : {"printed", "notebook", "table"}
+    overlap : {"open", "positive length"}
+        See :func:`separated`.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If the models differ, the definition is unknown, the reference separates no pair (where that is the
+        denominator), or a frame is malformed.
+    """
+    reference = _aligned(benchmark, reference)
+    sure = separated(reference, overlap)
+    both = separated(benchmark, overlap) & sure
+    points = np.where(_orders(benchmark) == _orders(reference), 1.0, -1.0) * both
+    if definition == "printed":
+        return float(points.mean())
+    if definition not in ("table", "notebook"):
+        raise ValueError(f"definition must be 'printed', 'notebook' or 'table', got {definition!r}")
+    if not sure.any():
+        raise ValueError("the reference separates no pair of models, so there is nothing to agree with")
+    over_sure = float(points.sum() / sure.sum())
+    return over_sure if definition == "table" else (1 + over_sure) / 2
+
+
+def forecast(draws: pd.DataFrame) -> NDArray[np.float64]:
+    r"""Probability, by the benchmark, that the first model of each pair is the better one.
+
+    Source: Arena-Hard, section 3: :math:`P(f(\pi_i) > f(\pi_j))` with independent normal scores that have the
+    mean and the variance of the bootstrap. Only each model's mean and variance are used, because some
+    released files hold every model's draws sorted, so that draws cannot be paired across models.
+
+    Parameters
+    ----------
+    draws : DataFrame, shape (rounds, M)
+        Bootstrap scores, one column per model; a model that has no variance may hold one number throughout.
+
+    Returns
+    -------
+    ndarray, shape (M(M-1)/2,)
+        In [0, 1]; 0.5 for two models with one mean and no variance.
+    """
+    mean, variance = draws.mean(axis=0).to_numpy(), draws.var(axis=0, ddof=0).to_numpy()
+    i, j = model_pairs(draws.columns)
+    gap, spread = mean[i] - mean[j], np.sqrt(variance[i] + variance[j])
+    # Without variance the forecast is certain; the sign says which way, and 0 / 0 is an even chance.
+    sure = np.where(gap == 0, 0.0, np.copysign(np.inf, gap))
+    z = np.divide(gap, spread, out=sure, where=spread > 0)
+    return np.asarray(norm.cdf(z), dtype=float)
+
+
+def draw_shares(draws: pd.DataFrame) -> NDArray[np.float64]:
+    """Share of bootstrap rounds in which the first model of each pair scores higher (equal: one half).
+
+    The "ground truth probability" on the vertical axis of Arena-Hard, Figure 5. It needs draws that belong
+    together across models, round by round: a file of sorted draws will not do.
+
+    Parameters
+    ----------
+    draws : DataFrame, shape (rounds, M)
+        Bootstrap scores, one column per model, one row per round.
+
+    Returns
+    -------
+    ndarray, shape (M(M-1)/2,)
+        In [0, 1].
+    """
+    value = draws.to_numpy(dtype=float)
+    i, j = model_pairs(draws.columns)
+    return np.asarray((1 + np.sign(value[:, i] - value[:, j])).mean(axis=0) / 2, dtype=float)
+
+
+def outcomes(scores: pd.Series) -> NDArray[np.float64]:
+    """Whether the first model of each pair has the higher score: 1, 0, or 0.5 for equal scores."""
+    value = scores.to_numpy(dtype=float)
+    i, j = model_pairs(scores.index)
+    return np.asarray((1 + np.sign(value[i] - value[j])) / 2, dtype=float)
+
+
+def pair_rank_brier(draws: pd.DataFrame, reference: pd.Series) -> float:
+    r"""Mean squared distance of a benchmark's forecasts from the reference ranking, over all pairs.
+
+    Source: Arena-Hard, section 3:
+    :math:`\frac{1}{N} \sum_{\{i,j\}} (f(\pi_j < \pi_i) - O(\pi_j < \pi_i))^2`.
+
+    Parameters
+    ----------
+    draws : DataFrame, shape (rounds, M)
+        Bootstrap scores of the benchmark, one column per model.
+    reference : Series
+        Scores of the same models by the reference; only their order is used.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0 is perfect, 0.25 is what an even chance for every pair earns.
+
+    Raises
+    ------
+    ValueError
+        If the models differ.
+    """
+    if set(draws.columns) != set(reference.index):
+        raise ValueError(_difference(draws.columns, reference.index))
+    return float(np.mean((forecast(draws) - outcomes(reference[draws.columns])) ** 2))
+
+
+@dataclass(frozen=True)
+class BrierDecomposition:
+    """Murphy's decomposition: ``brier = reliability - resolution + uncertainty + within``.
+
+    Attributes
+    ----------
+    brier : float
+        Mean squared error of the forecasts.
+    reliability : float
+        Squared distance of forecast and frequency, averaged over bins: 0 is perfect calibration.
+    resolution : float
+        Variance of the frequency between bins: the more, the better the bins tell outcomes apart.
+    uncertainty : float
+        Variance of the outcomes.
+    within : float
+        What binning costs: the spread of forecasts inside the bins (Stephenson, Coelho and Jolliffe 2008,
+        Weather and Forecasting 23(4), equation (8): within-bin variance less twice the covariance).
+    """
+
+    brier: float
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within: float
+
+
+def reliability_curve(
+    forecasts: ArrayLike, observed: ArrayLike, bins: int = 10, level: float = 0.95
+) -> pd.DataFrame:
+    """Observed frequency against forecast probability, in bins of equal width.
+
+    Each unordered pair enters once in each direction, with ``1 - f`` and ``1 - o``: which model of a pair is
+    named first is arbitrary, and the curve must not depend on it. Intervals are Wilson's for the number of
+    *pairs*; pairs share models, so that they are not independent and the intervals are too narrow if
+    anything.
+
+    Parameters
+    ----------
+    forecasts, observed : array-like, shape (N,)
+        In [0, 1].
+    bins : int
+        Bins of equal width over [0, 1].
+    level : float in (0, 1)
+        Nominal coverage.
+
+    Returns
+    -------
+    DataFrame
+        One row per bin that holds a forecast: ``forecast`` (mean), ``observed`` (mean), ``lower, upper``,
+        ``pairs`` (how many different pairs the bin holds).
+    """
+    f, o = _both_ways(forecasts, observed)
+    pair = np.tile(np.arange(len(f) // 2), 2)
+    frame = pd.DataFrame({"forecast": f, "observed": o, "pair": pair}).groupby(_bins(f, bins))
+    curve = frame.agg(
+        forecast=("forecast", "mean"), observed=("observed", "mean"), pairs=("pair", "nunique")
+    )
+    n = curve["pairs"].to_numpy(dtype=float)
+    curve["lower"], curve["upper"] = _wilson(curve["observed"].to_numpy(), n, level)
+    return curve.reset_index(drop=True)
+
+
+def brier_decomposition(forecasts: ArrayLike, observed: ArrayLike, bins: int = 10) -> BrierDecomposition:
+    """Split a Brier score into reliability, resolution, uncertainty and what binning costs.
+
+    Source: Murphy (1973), Journal of Applied Meteorology 12(4), 595-600. Pairs enter in both directions, as
+    in :func:`reliability_curve`, which leaves the Brier score as it is and makes the uncertainty that of an
+    even chance: 1/4 for outcomes that are 0 or 1.
+
+    Parameters
+    ----------
+    forecasts, observed : array-like, shape (N,)
+        In [0, 1].
+    bins : int
+        Bins of equal width over [0, 1].
+
+    Returns
+    -------
+    BrierDecomposition
+    """
+    f, o = _both_ways(forecasts, observed)
+    place = _bins(f, bins)
+    grouped = pd.DataFrame({"f": f, "o": o}).groupby(place)
+    mean = grouped.transform("mean")
+    mean_f, mean_o = mean["f"].to_numpy(), mean["o"].to_numpy()
+    return BrierDecomposition(
+        brier=float(np.mean((f - o) ** 2)),
+        reliability=float(np.mean((mean_f - mean_o) ** 2)),
+        resolution=float(np.mean((mean_o - o.mean()) ** 2)),
+        uncertainty=float(np.var(o)),
+        within=float(np.mean((f - mean_f) ** 2) - 2 * np.mean((f - mean_f) * (o - mean_o))),
+    )
+
+
+def rank_correlations(scores: pd.Series, reference: pd.Series) -> dict[str, float]:
+    """Pearson, Spearman and Kendall (tau-b) correlation of two scores over the same models.
+
+    Source: WildBench, section 4.2 (P-Cor, S-Cor, K-Cor).
+
+    Parameters
+    ----------
+    scores, reference : Series
+        Indexed by model; the same models in both, in any order.
+
+    Returns
+    -------
+    dict
+        ``pearson, spearman, kendall``, each in [-1, 1].
+
+    Raises
+    ------
+    ValueError
+        If the models differ, a score is missing, there are fewer than three models, or all scores are equal.
+    """
+    if set(scores.index) != set(reference.index):
+        raise ValueError(_difference(scores.index, reference.index))
+    x, y = scores.to_numpy(dtype=float), reference[scores.index].to_numpy(dtype=float)
+    if len(x) < 3 or not (np.isfinite(x).all() and np.isfinite(y).all()) or np.ptp(x) == 0 or np.ptp(y) == 0:
+        raise ValueError("a correlation needs three or more models with finite scores that are not all equal")
+    return {
+        "pearson": float(pearsonr(x, y).statistic),
+        "spearman": float(spearmanr(x, y).statistic),
+        "kendall": float(kendalltau(x, y).statistic),
+    }
+
+
+def _ends(benchmark: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    if len(benchmark) < 2 or benchmark.index.has_duplicates:
+        raise ValueError("a benchmark needs two or more models, each once")
+    low, high = benchmark["lower"].to_numpy(dtype=float), benchmark["upper"].to_numpy(dtype=float)
+    bad = ~(low <= high)
+    if bad.any():
+        raise ValueError(f"no interval, or one with its ends swapped, for {list(benchmark.index[bad])}")
+    return low, high
+
+
+def _orders(benchmark: pd.DataFrame) -> NDArray[np.float64]:
+    value = benchmark["score"].to_numpy(dtype=float)
+    i, j = model_pairs(benchmark.index)
+    return np.asarray(np.sign(value[i] - value[j]), dtype=float)
+
+
+def _aligned(benchmark: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
+    if set(benchmark.index) != set(reference.index):
+        raise ValueError(_difference(benchmark.index, reference.index))
+    return reference.loc[benchmark.index]
+
+
+def _difference(one: pd.Index, other: pd.Index) -> str:
+    return (
+        "the two sides rate different models: only in the first "
+        f"{sorted(set(one) - set(other))}, only in the second {sorted(set(other) - set(one))}"
+    )
+
+
+def _both_ways(forecasts: ArrayLike, observed: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    f, o = np.asarray(forecasts, dtype=float), np.asarray(observed, dtype=float)
+    if f.shape != o.shape or f.ndim != 1 or not len(f):
+        raise ValueError(f"forecasts and outcomes must be vectors of one length, got {f.shape} and {o.shape}")
+    if not (((f >= 0) & (f <= 1)).all() and ((o >= 0) & (o <= 1)).all()):
+        raise ValueError("forecasts and outcomes must lie in [0, 1]")
+    return np.concatenate([f, 1 - f]), np.concatenate([o, 1 - o])
+
+
+def _bins(forecasts: NDArray[np.float64], bins: int) -> NDArray[np.intp]:
+    """Number of the bin of each forecast; a forecast on an edge falls into the upper bin."""
+    if bins < 1:
+        raise ValueError(f"bins must be at least 1, got {bins}")
+    return np.minimum((forecasts * bins).astype(np.intp), bins - 1)
+
+
+def _wilson(
+    share: NDArray[np.float64], n: NDArray[np.float64], level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level}")
+    z = norm.ppf((1 + level) / 2)
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return centre - half, centre + half
