@@ -54,3 +54,91 @@ def round_robin(win_map: pd.DataFrame, per_pair: int, seed: int | np.random.Gene
             "outcome": np.where(turned, ~won.ravel(), won.ravel()).astype(float),
         }
     )
+
+
+def benchmark_draws(
+    models: int,
+    prompts: int,
+    rounds: int,
+    seed: int | np.random.Generator,
+    *,
+    disagreement: float = 0.0,
+    noise: float = 4.0,
+) -> tuple[pd.Series, pd.DataFrame]:
+    r"""A benchmark of known truth: abilities, and bootstrap draws of the scores that it gives.
+
+    Model :math:`i` has ability :math:`\theta_i \sim N(0, 1)`. The benchmark rewards
+    :math:`\theta_i + \delta_i` with :math:`\delta_i \sim N(0, d^2)`, and sees it through scores of single
+    prompts with standard deviation ``noise``; the score of a model is their mean, and its draws are those of
+    a bootstrap over prompts.
+
+    Parameters
+    ----------
+    models, prompts, rounds : int
+        Sizes, each at least 2.
+    seed : int or Generator
+        Source of randomness.
+    disagreement : float
+        :math:`d`, in standard deviations of ability.
+    noise : float
+        Standard deviation of one prompt's score, in the same unit.
+
+    Returns
+    -------
+    ability : Series, length ``models``
+    draws : DataFrame, shape (rounds, models)
+    """
+    if min(models, prompts, rounds) < 2:
+        raise ValueError(f"models, prompts and rounds must be at least 2, got {models}, {prompts}, {rounds}")
+    rng = np.random.default_rng(seed)
+    names = pd.Index([f"model {k:02d}" for k in range(models)], name="model")
+    ability = rng.normal(size=models)
+    rewarded = ability + disagreement * rng.normal(size=models)
+    scores = rewarded + noise * rng.normal(size=(prompts, models))
+    drawn = rng.multinomial(prompts, np.full(prompts, 1 / prompts), size=rounds)
+    return pd.Series(ability, index=names), pd.DataFrame(drawn @ scores / prompts, columns=names)
+
+
+def bradley_terry_battles(
+    coefficients: pd.Series, battles: int, seed: int | np.random.Generator
+) -> pd.DataFrame:
+    r"""Battles that Bradley-Terry decides, between pairs drawn uniformly, as counts.
+
+    Source: the simulation of Chatbot Arena, section 7.1 and appendix A. The first model of a pair wins with
+    probability :math:`\sigma(\xi_a - \xi_b)`, equation (2); there are no ties.
+
+    Parameters
+    ----------
+    coefficients : Series, length M
+        :math:`\xi` in log-odds, indexed by model.
+    battles : int
+        Number of battles.
+    seed : int or Generator
+        Source of randomness.
+
+    Returns
+    -------
+    DataFrame
+        Battles with ``weight``: one row per pair and outcome that occurred.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two models, a model occurs twice, or there is no battle to draw.
+    """
+    if len(coefficients) < 2 or coefficients.index.has_duplicates or battles < 1:
+        raise ValueError("battles need two or more models, each once, and at least one battle")
+    i, j = np.triu_indices(len(coefficients), 1)
+    xi, models = coefficients.to_numpy(dtype=float), coefficients.index.to_numpy(dtype=object)
+    first_wins = 1 / (1 + np.exp(xi[j] - xi[i]))
+    chance = np.concatenate([first_wins, 1 - first_wins]) / len(i)
+    weight = np.random.default_rng(seed).multinomial(battles, chance / chance.sum())
+    frame = pd.DataFrame(
+        {
+            "model_a": np.tile(models[i], 2),
+            "model_b": np.tile(models[j], 2),
+            "outcome": np.repeat([1.0, 0.0], len(i)),
+            "weight": weight.astype(float),
+        }
+    )
+    return frame[frame["weight"] > 0].reset_index(drop=True)
