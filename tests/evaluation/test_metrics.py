@@ -196,3 +196,46 @@ def test_correlation_of_too_little_is_refused(values: list[float]) -> None:
     x = pd.Series(values)
     with pytest.raises(ValueError, match="three or more"):
         metrics.rank_correlations(x, pd.Series(np.arange(len(values))))
+
+
+def test_resampling_models_is_wider_than_resampling_pairs() -> None:
+    # One odd model of 20 decides 19 of the 190 pairs: pairs as observations would hardly see it.
+    i, j = np.triu_indices(20, 1)
+    values = ((i == 0) | (j == 0)).astype(float)
+    low, high = metrics.over_models(values, 20, seed=0, rounds=4000)
+    # The odd model is drawn Binomial(20, 1/20) times, so not at all with probability 0.36: lower end 0.
+    assert low == 0
+    pairs = 1.96 * np.sqrt(0.1 * 0.9 / 190)
+    assert high - 0.1 > 2 * pairs
+    constant = metrics.over_models(np.ones(190), 20, seed=0, among=values > 0)
+    assert constant == (1, 1)
+    with pytest.raises(ValueError, match="190 pairs"):
+        metrics.over_models([1.0], 20, seed=0)
+
+
+def test_pearson_interval_is_fishers() -> None:
+    x = pd.Series([1.0, 2.0, 4.0, 3.0, 6.0, 5.0, 9.0])
+    y = pd.Series([2.0, 1.0, 5.0, 3.0, 9.0, 4.0, 8.0])
+    r = np.corrcoef(x, y)[0, 1]
+    half = norm.ppf(0.95) / np.sqrt(len(x) - 3)
+    assert metrics.pearson_interval(x, y, 0.9) == pytest.approx(
+        (np.tanh(np.arctanh(r) - half), np.tanh(np.arctanh(r) + half))
+    )
+    with pytest.raises(ValueError, match="different models"):
+        metrics.pearson_interval(x, y.drop(0))
+
+
+def test_resampled_correlations_are_paired_and_follow_the_seed() -> None:
+    rng = np.random.default_rng(0)
+    reference = pd.Series(rng.normal(size=30))
+    scores = pd.DataFrame({"good": reference + rng.normal(size=30) / 3})
+    scores["twin"] = 5 - 2 * scores["good"]
+    found = metrics.resampled_pearson(scores, reference, 500, seed=1)
+    np.testing.assert_allclose(found["twin"], -found["good"])
+    # Fisher's standard error for 30 normal pairs, on the scale where it does not depend on the correlation.
+    assert np.arctanh(found["good"]).std() == pytest.approx(1 / np.sqrt(27), rel=0.3)
+    pd.testing.assert_frame_equal(found, metrics.resampled_pearson(scores, reference, 500, seed=1))
+    with pytest.raises(ValueError, match="different models"):
+        metrics.resampled_pearson(scores, reference.drop(0), 5, seed=0)
+    with pytest.raises(ValueError, match="three or more"):
+        metrics.resampled_pearson(scores, reference, 0, seed=0)

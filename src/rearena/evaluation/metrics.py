@@ -71,6 +71,30 @@ def separability(benchmark: pd.DataFrame, overlap: Overlap = "open") -> float:
     return float(separated(benchmark, overlap).mean())
 
 
+def agreement_points(
+    benchmark: pd.DataFrame, reference: pd.DataFrame, overlap: Overlap = "open"
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Score of each pair, and whether the reference separates it.
+
+    Source: Arena-Hard, section 3: +1 if both separate the two models and order them alike, -1 if both
+    separate them and order them otherwise, 0 if either does not separate them.
+
+    Parameters
+    ----------
+    benchmark, reference, overlap
+        As for :func:`agreement_with_confidence`.
+
+    Returns
+    -------
+    points : ndarray of float, shape (M(M-1)/2,)
+    sure : ndarray of bool, shape (M(M-1)/2,)
+    """
+    reference = _aligned(benchmark, reference)
+    sure = separated(reference, overlap)
+    both = separated(benchmark, overlap) & sure
+    return np.where(_orders(benchmark) == _orders(reference), 1.0, -1.0) * both, sure
+
+
 def agreement_with_confidence(
     benchmark: pd.DataFrame,
     reference: pd.DataFrame,
@@ -107,10 +131,7 @@ def agreement_with_confidence(
         If the models differ, the definition is unknown, the reference separates no pair (where that is the
         denominator), or a frame is malformed.
     """
-    reference = _aligned(benchmark, reference)
-    sure = separated(reference, overlap)
-    both = separated(benchmark, overlap) & sure
-    points = np.where(_orders(benchmark) == _orders(reference), 1.0, -1.0) * both
+    points, sure = agreement_points(benchmark, reference, overlap)
     if definition == "printed":
         return float(points.mean())
     if definition not in ("table", "notebook"):
@@ -119,6 +140,57 @@ def agreement_with_confidence(
         raise ValueError("the reference separates no pair of models, so there is nothing to agree with")
     over_sure = float(points.sum() / sure.sum())
     return over_sure if definition == "table" else (1 + over_sure) / 2
+
+
+def over_models(
+    values: ArrayLike,
+    models: int,
+    seed: int | np.random.Generator,
+    *,
+    among: ArrayLike | None = None,
+    rounds: int = 1000,
+    level: float = 0.95,
+) -> tuple[float, float]:
+    """Percentile interval of a mean over pairs, under resampling of the models.
+
+    Pairs share models, so that treating 190 pairs as 190 observations would be far too sure. Here models are
+    drawn with replacement, and a pair counts as often as both of its models were drawn, multiplied.
+
+    Parameters
+    ----------
+    values : array-like, shape (M(M-1)/2,)
+        What is averaged, in the order of :func:`model_pairs`.
+    models : int
+        M.
+    seed : int or Generator
+        Source of randomness.
+    among : array-like of bool, shape (M(M-1)/2,), optional
+        Pairs to average over. Default: all.
+    rounds : int
+        Resamples. One that draws no pair to average over is left out.
+    level : float in (0, 1)
+        Nominal coverage.
+
+    Returns
+    -------
+    lower, upper : float
+
+    Raises
+    ------
+    ValueError
+        If the number of values is not that of the pairs of so many models.
+    """
+    value = np.asarray(values, dtype=float)
+    kept = np.ones(len(value)) if among is None else np.asarray(among, dtype=float)
+    i, j = np.triu_indices(models, 1)
+    if not len(value) == len(kept) == len(i):
+        raise ValueError(f"{models} models have {len(i)} pairs, but there are {len(value)} values")
+    drawn = np.random.default_rng(seed).multinomial(models, np.full(models, 1 / models), size=rounds)
+    weight = drawn[:, i] * drawn[:, j] * kept
+    total = weight.sum(axis=1)
+    means = (weight @ value)[total > 0] / total[total > 0]
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
 
 
 def forecast(draws: pd.DataFrame) -> NDArray[np.float64]:
@@ -257,9 +329,7 @@ def reliability_curve(
     f, o = _both_ways(forecasts, observed)
     pair = np.tile(np.arange(len(f) // 2), 2)
     frame = pd.DataFrame({"forecast": f, "observed": o, "pair": pair}).groupby(_bins(f, bins))
-    curve = frame.agg(
-        forecast=("forecast", "mean"), observed=("observed", "mean"), pairs=("pair", "nunique")
-    )
+    curve = frame.agg(forecast=("forecast", "mean"), observed=("observed", "mean"), pairs=("pair", "nunique"))
     n = curve["pairs"].to_numpy(dtype=float)
     curve["lower"], curve["upper"] = _wilson(curve["observed"].to_numpy(), n, level)
     return curve.reset_index(drop=True)
@@ -327,6 +397,63 @@ def rank_correlations(scores: pd.Series, reference: pd.Series) -> dict[str, floa
         "spearman": float(spearmanr(x, y).statistic),
         "kendall": float(kendalltau(x, y).statistic),
     }
+
+
+def pearson_interval(scores: pd.Series, reference: pd.Series, level: float = 0.95) -> tuple[float, float]:
+    """Fisher's interval for a Pearson correlation of two scores over the same models.
+
+    Parameters
+    ----------
+    scores, reference : Series
+        As for :func:`rank_correlations`; four models or more.
+    level : float in (0, 1)
+        Nominal coverage. It holds for models that are a random draw from a normal population, which twenty
+        well-known models are not: read it as a lower bound on the doubt.
+
+    Returns
+    -------
+    lower, upper : float
+    """
+    rank_correlations(scores, reference)  # the same demands on the input, the same errors
+    found = pearsonr(scores.to_numpy(dtype=float), reference[scores.index].to_numpy(dtype=float))
+    interval = found.confidence_interval(confidence_level=level)
+    return float(interval.low), float(interval.high)
+
+
+def resampled_pearson(
+    scores: pd.DataFrame, reference: pd.Series, rounds: int, seed: int | np.random.Generator
+) -> pd.DataFrame:
+    """Pearson correlations of several scores with one reference, models resampled.
+
+    A row's correlations rest on the same resample of models, so that their differences can be read off it.
+
+    Parameters
+    ----------
+    scores : DataFrame, shape (M, S)
+        Index model, one column per score.
+    reference : Series
+        Indexed by model; the same models.
+    rounds : int
+        Resamples. One with fewer than three different models is drawn again.
+    seed : int or Generator
+        Source of randomness.
+
+    Returns
+    -------
+    DataFrame, shape (rounds, S)
+    """
+    if set(scores.index) != set(reference.index):
+        raise ValueError(_difference(scores.index, reference.index))
+    if len(scores) < 3 or rounds < 1:
+        raise ValueError("resampling needs three or more models and at least one round")
+    rng = np.random.default_rng(seed)
+    table = np.column_stack([reference[scores.index].to_numpy(dtype=float), scores.to_numpy(dtype=float)])
+    found: list[NDArray[np.float64]] = []
+    while len(found) < rounds:
+        chosen = rng.integers(len(table), size=len(table))
+        if len(np.unique(chosen)) >= 3:
+            found.append(np.corrcoef(table[chosen], rowvar=False)[0, 1:])
+    return pd.DataFrame(found, columns=scores.columns)
 
 
 def _ends(benchmark: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

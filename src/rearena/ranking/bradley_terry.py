@@ -25,7 +25,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 from scipy.stats import norm
 from threadpoolctl import threadpool_limits
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from rearena.ranking import counts as counting
 from rearena.ranking.intervals import approximate_ranks
@@ -299,7 +299,7 @@ def bootstrap(
     draws = np.empty((rounds, len(counts.models)))
     resample, separated = np.zeros_like(cells), 0
     with threadpool_limits(1, "blas"):
-        for row in tqdm(draws, desc="bootstrap", disable=not progress):
+        for row in tqdm(draws, desc="bootstrap", mininterval=1, disable=not progress):
             resample[seen] = rng.multinomial(int(cells.sum()), share)
             drawn = counts.with_outcomes(resample.reshape(-1, 3))
             try:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from rearena.ranking.kernels import replay_elo
 
@@ -74,7 +74,9 @@ def replay(
     models, first, second, outcome = _contests(battles)
     results = np.full((len(_rows(orders)), len(models)), float(initial))
     rng = _generator(orders, seed)
-    for row, order in zip(tqdm(results, desc="orders", disable=not progress), _rows(orders), strict=True):
+    for row, order in zip(
+        tqdm(results, desc="orders", mininterval=1, disable=not progress), _rows(orders), strict=True
+    ):
         if rng is not None:
             order = rng.permutation(len(first))
         elif not np.array_equal(np.sort(order), np.arange(len(first))):
