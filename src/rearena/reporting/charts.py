@@ -1,0 +1,289 @@
+"""The house's charts: each is one call on one tidy frame and returns a figure to save.
+
+Wherever a frame has ``lower`` and ``upper``, the interval is drawn. A column ``model`` decides the colour of
+what is drawn for it, by maker and the same in every figure; a column ``series`` decides the marker, and the
+colour where there is no model.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.lines import Line2D
+
+from rearena.reporting.figures import GREY, INK, STYLE, maker, use_style
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MARKERS = ("o", "D", "s", "^", "v", "P", "X")
+_SERIES = tuple(entry["color"] for entry in STYLE["axes.prop_cycle"])
+
+
+def interval_chart(
+    frame: pd.DataFrame, *, xlabel: str, title: str = "", reference: float | None = None
+) -> Figure:
+    """Dots with intervals, one line per model or name, best on top.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``model`` (or ``name``), ``value``, ``lower``, ``upper``; optional ``series``. Lines are in
+        the order in which the names first occur.
+    xlabel : str
+        What is drawn, with its unit.
+    title : str
+    reference : float, optional
+        Where to draw a vertical line.
+
+    Returns
+    -------
+    Figure
+    """
+    use_style()
+    names = list(dict.fromkeys(frame[_label(frame)]))
+    lines = len(names) * (1 + 0.3 * (len(_series(frame)) - 1))
+    fig, axis = plt.subplots(figsize=(7.2, 1.1 + 0.2 * lines))
+    draw_intervals(axis, frame)
+    if reference is not None:
+        axis.axvline(reference, color=INK, linewidth=0.9, linestyle="--", zorder=1)
+    axis.set(xlabel=xlabel, title=title)
+    _legend(fig, axis, frame)
+    return fig
+
+
+def draw_intervals(axis: Axes, frame: pd.DataFrame) -> None:
+    """Draw what :func:`interval_chart` shows into given axes."""
+    label = _label(frame)
+    names = list(dict.fromkeys(frame[label]))
+    series = list(_series(frame))
+    for number, name in enumerate(series):
+        rows = frame if name is None else frame[frame["series"] == name]
+        shift = (number - (len(series) - 1) / 2) * min(0.26, 0.7 / len(series))
+        for row in rows.to_dict("records"):
+            colour = maker(row["model"])[1] if label == "model" and len(series) == 1 else _SERIES[number]
+            height = names.index(row[label]) + shift
+            axis.plot([row["lower"], row["upper"]], [height, height], color=colour, linewidth=1.6, zorder=2)
+            axis.plot(row["value"], height, _MARKERS[number], color=colour, markersize=4.2, zorder=3)
+    axis.set_yticks(range(len(names)), names)
+    axis.set_ylim(len(names) - 0.4, -0.6)
+
+
+def scatter_panels(
+    frame: pd.DataFrame, *, xlabel: str, ylabel: str, notes: Mapping[str, str] | None = None, columns: int = 4
+) -> Figure:
+    """One scatter plot per panel, one point per model, coloured by maker.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``panel, model, x, y``; optional ``lower, upper`` (of y) and ``strong`` (bool: drawn filled,
+        others hollow). Panels are in the order in which they first occur and have axes of their own.
+    xlabel, ylabel : str
+        With units.
+    notes : mapping from panel to str, optional
+        A line written into the panel.
+    columns : int
+        Panels in a row.
+
+    Returns
+    -------
+    Figure
+    """
+    use_style()
+    panels = list(dict.fromkeys(frame["panel"]))
+    rows = -(-len(panels) // columns)
+    fig, grid = plt.subplots(
+        rows, columns, figsize=(2.55 * columns, 2.55 * rows + 0.4), sharey=True, squeeze=False
+    )
+    for axis, panel in zip(grid.flat, panels, strict=False):
+        for row in frame[frame["panel"] == panel].to_dict("records"):
+            colour = maker(row["model"])[1]
+            if "lower" in row:
+                axis.plot([row["x"], row["x"]], [row["lower"], row["upper"]], color=colour, linewidth=1)
+            face = colour if row.get("strong", True) else "white"
+            axis.plot(row["x"], row["y"], "o", markeredgecolor=colour, markerfacecolor=face, markersize=5.5)
+        axis.set_title(panel)
+        if notes and panel in notes:
+            axis.text(0.03, 0.97, notes[panel], transform=axis.transAxes, va="top", fontsize=7.5)
+            axis.margins(y=0.12)
+    for axis in grid.flat[len(panels) :]:
+        axis.set_visible(False)
+    fig.supxlabel(xlabel, fontsize=10)
+    fig.supylabel(ylabel, fontsize=10)
+    _makers_legend(fig, frame["model"])
+    return fig
+
+
+def reliability_panels(points: pd.DataFrame, curves: pd.DataFrame, *, xlabel: str, ylabel: str) -> Figure:
+    """Forecast probability against what happened: every pair as a dot, the binned frequency on top.
+
+    Parameters
+    ----------
+    points : DataFrame
+        Columns ``panel, forecast, observed``, one row per pair and direction.
+    curves : DataFrame
+        Columns ``panel, forecast, observed, lower, upper``, one row per bin.
+    xlabel, ylabel : str
+
+    Returns
+    -------
+    Figure
+    """
+    use_style()
+    panels = list(dict.fromkeys(points["panel"]))
+    fig, grid = plt.subplots(
+        1, len(panels), figsize=(2.75 * len(panels), 3.1), sharex=True, sharey=True, squeeze=False
+    )
+    # Dots pile up at the corners: the jitter is for the eye, small, and the same in every run.
+    rng = np.random.default_rng(0)
+    for axis, panel in zip(grid.flat, panels, strict=True):
+        dots, curve = points[points["panel"] == panel], curves[curves["panel"] == panel]
+        jitter = rng.uniform(-0.02, 0.02, size=(2, len(dots)))
+        axis.plot([0, 1], [0, 1], color=INK, linewidth=0.9, linestyle="--")
+        axis.scatter(
+            dots["forecast"] + jitter[0],
+            dots["observed"] + jitter[1],
+            s=7,
+            color=GREY,
+            alpha=0.35,
+            linewidths=0,
+        )
+        axis.errorbar(
+            curve["forecast"],
+            curve["observed"],
+            yerr=[curve["observed"] - curve["lower"], curve["upper"] - curve["observed"]],
+            fmt="-o",
+            color=_SERIES[0],
+            markersize=4,
+            linewidth=1.4,
+            elinewidth=1.1,
+        )
+        axis.set(title=panel, xlim=(-0.05, 1.05), ylim=(-0.05, 1.05), aspect="equal")
+    fig.supxlabel(xlabel, fontsize=10)
+    fig.supylabel(ylabel, fontsize=10)
+    return fig
+
+
+def line_panels(frame: pd.DataFrame, *, xlabel: str, ylabels: Mapping[str, str], target: str = "") -> Figure:
+    """Lines with bands, one panel per quantity.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``panel, series, x, value``; optional ``lower, upper`` and ``target`` (a dashed line at one
+        height in each panel).
+    xlabel : str
+    ylabels : mapping from panel to str
+        Decides the order of the panels.
+    target : str
+        What the dashed line stands for.
+
+    Returns
+    -------
+    Figure
+    """
+    use_style()
+    fig, grid = plt.subplots(1, len(ylabels), figsize=(3.9 * len(ylabels), 3.3), squeeze=False)
+    for axis, (panel, ylabel) in zip(grid.flat, ylabels.items(), strict=True):
+        part = frame[frame["panel"] == panel]
+        for number, (name, rows) in enumerate(part.groupby("series", sort=False)):
+            colour = _SERIES[number % len(_SERIES)]
+            if "lower" in rows:
+                axis.fill_between(
+                    rows["x"], rows["lower"], rows["upper"], color=colour, alpha=0.18, linewidth=0
+                )
+            axis.plot(
+                rows["x"], rows["value"], f"-{_MARKERS[number]}", color=colour, markersize=4, label=name
+            )
+        if "target" in part and part["target"].notna().any():
+            height = part["target"].iloc[0]
+            axis.axhline(height, color=INK, linewidth=0.9, linestyle="--", label=target)
+        axis.set(xlabel=xlabel, ylabel=ylabel)
+    grid.flat[-1].legend(fontsize=8)
+    return fig
+
+
+def map_panels(maps: Mapping[str, pd.DataFrame], *, label: str) -> Figure:
+    """Square maps side by side, with one colour scale from 0 to 1.
+
+    Parameters
+    ----------
+    maps : mapping from title to DataFrame
+        Square frames over the same models, in the same order; the diagonal is left out. Columns are numbered
+        as the rows are, since names do not fit twice.
+    label : str
+        What a colour stands for.
+
+    Returns
+    -------
+    Figure
+    """
+    use_style()
+    models = list(next(iter(maps.values())).index)
+    side = 0.175 * len(models)
+    fig, grid = plt.subplots(
+        1, len(maps), figsize=(side * len(maps) + 2.4, side + 0.6), sharey=True, squeeze=False
+    )
+    for axis, (title, frame) in zip(grid.flat, maps.items(), strict=True):
+        last = axis is grid.flat[-1]
+        sns.heatmap(
+            frame,
+            ax=axis,
+            square=True,
+            mask=np.eye(len(models), dtype=bool),
+            cmap="cividis",
+            vmin=0,
+            vmax=1,
+            cbar=last,
+            cbar_kws={"label": label, "shrink": 0.8} if last else None,
+            xticklabels=range(1, len(models) + 1),
+            yticklabels=[f"{name}  {k}" for k, name in enumerate(models, start=1)],
+        )
+        axis.set(title=title, xlabel="", ylabel="")
+        axis.tick_params(labelsize=7.5, length=0)
+        axis.tick_params(axis="x", labelrotation=0, labelsize=6)
+        axis.grid(visible=False)
+    return fig
+
+
+def _label(frame: pd.DataFrame) -> str:
+    return "model" if "model" in frame else "name"
+
+
+def _series(frame: pd.DataFrame) -> np.ndarray:
+    return np.array(list(dict.fromkeys(frame["series"])) if "series" in frame else [None], dtype=object)
+
+
+def _legend(fig: Figure, axis: Axes, frame: pd.DataFrame) -> None:
+    series = _series(frame)
+    if len(series) > 1:
+        handles = [
+            Line2D(
+                [], [], color=_SERIES[k], marker=_MARKERS[k], linewidth=1.6, markersize=4.2, label=str(name)
+            )
+            for k, name in enumerate(series)
+        ]
+        fig.legend(handles=handles, fontsize=8, loc="outside upper right", ncols=len(handles))
+    elif "model" in frame:
+        axis.legend(handles=_maker_handles(frame["model"]), fontsize=8, loc="best")
+
+
+def _maker_handles(models: Sequence[str] | pd.Series) -> list[Line2D]:
+    makers = dict.fromkeys(maker(model) for model in models)
+    return [
+        Line2D([], [], color=colour, marker="o", linestyle="", markersize=5, label=name)
+        for name, colour in sorted(makers)
+    ]
+
+
+def _makers_legend(fig: Figure, models: pd.Series) -> None:
+    handles = _maker_handles(models)
+    fig.legend(handles=handles, fontsize=8, loc="outside upper right", ncols=len(handles))
