@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -306,15 +305,6 @@ def test_official_ratings_that_cannot_be_are_refused(tmp_path, rows, message):
         released.official_ratings(written(tmp_path, f",a\n{rows}\n", "result.csv"))
 
 
-def test_alpaca_results_are_in_percent(tmp_path):
-    counts = {"n_wins": 1, "n_wins_base": 1, "n_draws": 0, "n_total": 2}
-    rates = {"win_rate": 51.0, "standard_error": 1.5, "discrete_win_rate": 50.0}
-    row = {"model": "m", "score": 0.375, **rates, **counts, "length_controlled_winrate": [0.25, 0.5]}
-    table, preferences = released.alpaca_lc_results(written(tmp_path, [row], "alpaca.jsonl"))
-    assert table.loc["m"].to_dict() == {"lc_win_rate": 37.5, **rates, **counts}
-    np.testing.assert_array_equal(preferences["m"], [0.25, 0.5])
-
-
 def test_arena_hard_leaderboard(tmp_path):
     header = "model,score,rating_q025,rating_q975,CI,avg_tokens,date\n"
     row = 'm,82.63,80.75,84.6,"(-1.88, +1.97)",662.0,2024-07-31\n'
@@ -326,71 +316,3 @@ def test_arena_hard_leaderboard(tmp_path):
         released.arena_hard_leaderboard(
             written(tmp_path, "model,score,rating_q025,rating_q975\n", "board.csv")
         )
-
-
-# WildBench
-
-
-def stat(gpt4t, haiku, llama, k="500"):
-    rewards = {f"gpt4t_reward.K={k}": gpt4t, f"haiku_reward.K={k}": haiku, f"llama_reward.K={k}": llama}
-    mixed = {f"mixture_of_rewards.K={k}": (gpt4t + haiku + llama) / 3, f"task_macro_reward.K={k}": 0.0}
-    return {**rewards, **mixed, "WB_score": 50.0, "Arena-Hard v0.1": "-", "AE2.0 LC": "57.5"}
-
-
-def test_rewards_that_were_not_computed_are_missing_and_a_baseline_is_zero(tmp_path):
-    baseline = released.WILDBENCH_BASELINES["haiku"]
-    data = {"good": stat(-3.0, 30.0, 45.0), "unjudged": stat(0, 0, 0), baseline: stat(-40.0, 0, 20.0)}
-    board = released.wildbench_leaderboard(written(tmp_path, data))
-    columns = ["wb_reward_mix", "wb_reward_gpt4t", "wb_reward_haiku", "wb_reward_llama2"]
-    assert list(board.loc["good", columns]) == [24.0, -3.0, 30.0, 45.0]
-    assert board.loc["unjudged", columns].isna().all()
-    assert board.loc[baseline, "wb_reward_haiku"] == 0
-    assert (board["wb_score"] == 50).all()
-    assert board["arena_hard"].isna().all()
-    assert (board["ae2_lc"] == 57.5).all()
-    assert (board["margin"] == 500).all()
-
-
-def test_no_margin_is_an_infinite_one(tmp_path):
-    board = released.wildbench_leaderboard(written(tmp_path, {"m": stat(1, 2, 3, k="-1")}))
-    assert np.isinf(board.loc["m", "margin"])
-
-
-def test_two_margins_in_one_leaderboard_are_refused(tmp_path):
-    data = {"m": stat(1, 2, 3), "n": stat(1, 2, 3, k="1000")}
-    with pytest.raises(ValueError, match="one length margin"):
-        released.wildbench_leaderboard(written(tmp_path, data))
-
-
-def pairwise(reward):
-    counts = {"win_much": 3, "win": 2, "tie": 1, "lose": 1, "lose_much": 1}
-    tasks = {"task_categorized_rewards": {"Creative Tasks": 0.25}, "task_macro_reward": 0.3}
-    return {"m": {**counts, "total": 10, "reward": reward, "avg_len": 99.5, "K": -1, **tasks}}
-
-
-def test_pairwise_rewards_are_checked_against_their_counts(tmp_path):
-    row = released.wildbench_pairwise(written(tmp_path, pairwise((3 + 2 / 2 - 1 / 2 - 1) / 10))).loc["m"]
-    assert row["judged"] == 8
-    assert row["Creative Tasks"] == 0.25
-    assert np.isinf(row["margin"])
-    with pytest.raises(ValueError, match="the reward of m is not what its counts give"):
-        released.wildbench_pairwise(written(tmp_path, pairwise(0.3)))
-
-
-def test_wildbench_scores_are_on_the_leaderboards_scale(tmp_path):
-    def data(adjusted):
-        tasks = {"task_categorized_scores": {"Creative Tasks": 6.0}, "adjusted_task_macro_score": 5.5}
-        return {"m": {"score": 7.5, "adjusted_score": adjusted, "total": 1022, "avg_len": 3000.0, **tasks}}
-
-    row = released.wildbench_scores(written(tmp_path, data(5.0))).loc["m"]
-    expected = {
-        "score": 7.5,
-        "wb_score": 50,
-        "wb_score_macro": 55,
-        "Creative Tasks": 60,
-        "length": 3000,
-        "total": 1022,
-    }
-    assert row.to_dict() == expected
-    with pytest.raises(ValueError, match="the adjusted score of m"):
-        released.wildbench_scores(written(tmp_path, data(5.1)))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rearena.data import downloads, names, released, votes
+from rearena.data import downloads, names, released, votes, wildbench
 
 pytestmark = pytest.mark.real
 
@@ -169,14 +169,6 @@ def test_llmfao_votes_are_on_the_listed_pairs(name, rows):
     assert list(on_pairs["prompt_id"]) == list(listed["prompt"])
 
 
-def test_alpaca_scores_are_means_of_their_preferences():
-    table, preferences = released.alpaca_lc_results(local("arena-hard-alpaca-lc-results"))
-    means = pd.Series({model: 100 * values.mean() for model, values in preferences.items()})
-    np.testing.assert_allclose(table["lc_win_rate"], means[table.index], atol=1e-6)
-    draws = released.bootstrap_draws(local("arena-hard-draws-alpaca-lc")).table["score"]
-    np.testing.assert_allclose(table["lc_win_rate"], draws[table.index], atol=1e-6)
-
-
 def test_arena_hard_leaderboard_has_sixty_models_inside_their_intervals():
     board = released.arena_hard_leaderboard(local("arena-hard-leaderboard-20240731"))
     assert len(board) == 60
@@ -185,16 +177,16 @@ def test_arena_hard_leaderboard_has_sixty_models_inside_their_intervals():
 
 @pytest.mark.parametrize("k", ["none", "500", "1000", "1500"])
 def test_wildbench_leaderboard_is_the_pairwise_files(k):
-    board = released.wildbench_leaderboard(local(f"wildbench-stat-k{k}"))
+    board = wildbench.leaderboard(local(f"wildbench-stat-k{k}"))
     assert len(board) == 61
     judged = set()
     columns = {"gpt4t": "wb_reward_gpt4t", "haiku": "wb_reward_haiku", "llama": "wb_reward_llama2"}
     for baseline, column in columns.items():
-        pairs = released.wildbench_pairwise(local(f"wildbench-pairwise-{baseline}-k{k}"))
+        pairs = wildbench.pairwise(local(f"wildbench-pairwise-{baseline}-k{k}"))
         assert (pairs["judged"] < pairs["total"]).all()
         both = board.index.intersection(pairs.index)
         np.testing.assert_allclose(board.loc[both, column], 100 * pairs.loc[both, "reward"])
-        assert board.loc[released.WILDBENCH_BASELINES[baseline], column] == 0
+        assert board.loc[wildbench.BASELINES[baseline], column] == 0
         judged |= set(both)
     assert set(board.index[board["wb_reward_mix"].notna()]) == judged
     np.testing.assert_allclose(
@@ -204,13 +196,13 @@ def test_wildbench_leaderboard_is_the_pairwise_files(k):
 
 @pytest.mark.parametrize("k", ["100", "300", "2000", "3000"])
 def test_wildbench_margins_without_verdicts_have_no_rewards(k):
-    board = released.wildbench_leaderboard(local(f"wildbench-stat-k{k}"))
+    board = wildbench.leaderboard(local(f"wildbench-stat-k{k}"))
     assert board["wb_reward_mix"].isna().all()
     assert board["margin"].unique() == float(k)
 
 
 def test_wildbench_scores_are_those_of_the_leaderboard():
-    board = released.wildbench_leaderboard(local("wildbench-stat-k500"))
-    scores = released.wildbench_scores(local("wildbench-score")).loc[board.index]
+    board = wildbench.leaderboard(local("wildbench-stat-k500"))
+    scores = wildbench.scores(local("wildbench-score")).loc[board.index]
     for column in ("wb_score", "wb_score_macro", "length"):
         np.testing.assert_allclose(scores[column], board[column], atol=1e-6)

@@ -27,8 +27,6 @@ _NAMES = {
     "Arena-Hard": "arena-hard-names-arena-to-arena-hard",
     "MT-Bench": "arena-hard-names-arena-to-mt-bench",
 }
-SOURCES = (_RATINGS, *_DRAWS.values(), *_NAMES.values())
-"""Ids of every file that :func:`load` reads."""
 
 
 def load() -> dict[str, Draws]:

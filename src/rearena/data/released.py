@@ -7,7 +7,6 @@ columns mean is written where it is read, with how it was found out.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,13 +28,6 @@ CRITERIA = (
     "real_world",
 )
 """The seven prompt-quality criteria, in the order of Arena-Hard, Table 1."""
-
-WILDBENCH_BASELINES = {
-    "gpt4t": "gpt-4-turbo-2024-04-09",
-    "haiku": "claude-3-haiku-20240307",
-    "llama": "Llama-2-70b-chat-hf",
-}
-"""WB-Reward's three baselines: name in file names and columns -> model."""
 
 _OUTCOMES = {"win": (1.0, False), "loss": (0.0, False), "tie": (0.5, False), "both_bad": (0.5, True)}
 
@@ -83,7 +75,7 @@ def votes_as_counts(path: Path) -> pd.DataFrame:
     ValueError
         If the arrays do not fit together, a pair is listed twice or of one model, or a count is negative.
     """
-    data = _json(path)
+    data = read_json(path)
     if missing := {"models", "X", "Y"} - set(data):
         raise ValueError(f"{path.name} lacks {', '.join(sorted(missing))}; it is not a file of vote counts")
     models = np.array(data["models"], dtype=object)
@@ -252,7 +244,7 @@ def name_map(path: Path) -> dict[str, str]:
     ValueError
         If it maps anything but strings, or two names to one.
     """
-    names = _json(path)
+    names = read_json(path)
     if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
         raise ValueError(f"{path.name}: expected one JSON object of strings")
     if len(set(names.values())) != len(names):
@@ -367,44 +359,6 @@ def official_ratings(path: Path) -> pd.DataFrame:
     return board.sort_values(["date", "rating"], ascending=[True, False], ignore_index=True)
 
 
-def alpaca_lc_results(path: Path) -> tuple[pd.DataFrame, dict[str, NDArray[np.float64]]]:
-    """Read the AlpacaEval 2.0 results that Arena-Hard's authors resampled (``alpaca_2.0_lc_results.jsonl``).
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        JSON Lines, one model per line.
-
-    Returns
-    -------
-    table : pandas.DataFrame
-        Index ``model``: ``lc_win_rate``, ``win_rate``, ``standard_error``, ``discrete_win_rate`` in percent
-        (the file has the first as a fraction, ``score``); ``n_wins, n_wins_base, n_draws, n_total``.
-    preferences : dict of ndarray
-        Length-controlled preference per instruction, 0 to 1, whose mean is the score: 805 or 804 per
-        model, and nothing says which instruction is missing, so models cannot be paired.
-
-    Raises
-    ------
-    ValueError
-        If a value is missing or a model is listed twice.
-    """
-    columns = (
-        "win_rate",
-        "standard_error",
-        "discrete_win_rate",
-        "n_wins",
-        "n_wins_base",
-        "n_draws",
-        "n_total",
-    )
-    rows = _json_lines(path, ("model", "score", *columns, "length_controlled_winrate"))
-    table = _numbers(rows, ("score", *columns), path)
-    table["score"] *= 100
-    preferences = {row["model"]: np.array(row["length_controlled_winrate"], dtype=float) for row in rows}
-    return table.rename(columns={"score": "lc_win_rate"}), preferences
-
-
 def arena_hard_leaderboard(path: Path) -> pd.DataFrame:
     """Read the Arena-Hard leaderboard (``arena_hard_leaderboard_20240731.csv``).
 
@@ -427,129 +381,8 @@ def arena_hard_leaderboard(path: Path) -> pd.DataFrame:
     return table.set_index("model")[list(names)].rename(columns=names)
 
 
-def wildbench_leaderboard(path: Path) -> pd.DataFrame:
-    """Read WildBench's leaderboard at one length margin (``all_stat_wildbench.<K>.json``).
-
-    It is of 2024-07-31: later verdicts and ratings than the paper's Table 2, with close but other numbers.
-    The file writes 0 for a reward that was not computed. A model with 0 against all three baselines is one of
-    those (twelve models that no pairwise file has; all models at K = 100, 300, 2000, 3000) and gets missing
-    values; a baseline against itself is 0 by definition.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        K is read from the column names; -1 stands for no margin.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Index ``model``: ``wb_reward_mix``, ``wb_reward_gpt4t``, ``wb_reward_haiku``, ``wb_reward_llama2``
-        (percent, -100 to 100); ``wb_reward_mix_macro`` (weighted by kind of task); ``wb_score``,
-        ``wb_score_macro`` (-80 to 100), ``wb_elo``; ``length`` (characters); ``arena_elo`` (hard English,
-        2024-07-16), ``arena_hard``, ``ae2_lc``, ``ae2_wr`` (percent); ``margin`` (K in characters, infinite
-        for none).
-
-    Raises
-    ------
-    ValueError
-        If the columns are not of one K, or a value is not a number.
-    """
-    data = _json(path)
-    found = {
-        m[1] for row in data.values() for key in row if (m := re.fullmatch(r"haiku_reward\.K=(-?\d+)", key))
-    }
-    if len(found) != 1:
-        raise ValueError(f"{path.name}: expected the rewards of one length margin, found K = {sorted(found)}")
-    k = found.pop()
-    columns = {
-        f"mixture_of_rewards.K={k}": "wb_reward_mix",
-        f"gpt4t_reward.K={k}": "wb_reward_gpt4t",
-        f"haiku_reward.K={k}": "wb_reward_haiku",
-        f"llama_reward.K={k}": "wb_reward_llama2",
-        f"task_macro_reward.K={k}": "wb_reward_mix_macro",
-        "WB_score": "wb_score",
-        "WB_score.task_macro": "wb_score_macro",
-        "WB_Elo": "wb_elo",
-        "Length": "length",
-        "Arena Elo (hard-en) - 2024-07-16": "arena_elo",
-        "Arena-Hard v0.1": "arena_hard",
-        "AE2.0 LC": "ae2_lc",
-        "AE2.0": "ae2_wr",
-    }
-    raw = pd.DataFrame.from_dict(data, orient="index").reindex(columns=list(columns)).replace("-", np.nan)
-    table: pd.DataFrame = raw.rename(columns=columns).apply(pd.to_numeric).astype(float).rename_axis("model")
-    rewards = [name for name in columns.values() if name.startswith("wb_reward")]
-    table.loc[(table[rewards] == 0).all(axis=1), rewards] = np.nan
-    return table.assign(margin=np.inf if k == "-1" else float(k))
-
-
-def wildbench_pairwise(path: Path) -> pd.DataFrame:
-    """Read WildBench's verdicts against one baseline (``pairwise-<baseline>-K=<K>.json``).
-
-    ``reward`` is ``(win_much + win / 2 - lose / 2 - lose_much) / total``, checked for each model. ``total``
-    counts the tasks, of which 2 to 16 % have no verdict in the file: the published reward counts those as
-    ties.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        Any of the twelve files.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Index ``model``: ``win_much, win, tie, lose, lose_much``, ``judged`` (their sum), ``total``,
-        ``reward``, ``reward_macro`` (weighted by kind of task; both -1 to 1), ``length`` (characters, of the
-        judged), ``margin`` (K, infinite for none) and ``reward_macro``'s parts by kind of task under the
-        paper's names.
-
-    Raises
-    ------
-    ValueError
-        If a reward is not what its counts give; the message names the model.
-    """
-    verdicts = ["win_much", "win", "tie", "lose", "lose_much"]
-    data = _json(path)
-    table = pd.DataFrame.from_dict(data, orient="index")
-    tasks = pd.DataFrame.from_dict(table["task_categorized_rewards"].to_dict(), orient="index")
-    names = {"task_macro_reward": "reward_macro", "avg_len": "length", "K": "margin"}
-    table = table.assign(judged=table[verdicts].sum(axis=1)).rename(columns=names)
-    table = table[[*verdicts, "judged", "total", "reward", "reward_macro", "length", "margin"]].join(tasks)
-    points = table["win_much"] + table["win"] / 2 - table["lose"] / 2 - table["lose_much"]
-    wrong = (points / table["total"] - table["reward"]).abs() > 1e-9
-    if wrong.any():
-        raise ValueError(f"{path.name}: the reward of {wrong.idxmax()} is not what its counts give")
-    return table.assign(margin=table["margin"].astype(float).replace(-1.0, np.inf)).rename_axis("model")
-
-
-def wildbench_scores(path: Path) -> pd.DataFrame:
-    """Read WildBench's scores by one judge (``score.json``; ``score-sonnet.json`` for another judge).
-
-    Returns
-    -------
-    pandas.DataFrame
-        Index ``model``: ``score`` (mean grade, 1 to 10), ``total`` (graded tasks), ``length`` (characters);
-        ``wb_score``, which is ``(score - 5) * 20`` (the file has a tenth of it), ``wb_score_macro``
-        (weighted by kind of task) and the same by kind of task under the paper's names (-80 to 100).
-
-    Raises
-    ------
-    ValueError
-        If the adjusted score is not ``(score - 5) * 2``; the message names the model.
-    """
-    table = pd.DataFrame.from_dict(_json(path), orient="index")
-    tasks = pd.DataFrame.from_dict(table["task_categorized_scores"].to_dict(), orient="index")
-    wrong = ((table["score"] - 5) * 2 - table["adjusted_score"]).abs() > 1e-9
-    if wrong.any():
-        raise ValueError(f"{path.name}: the adjusted score of {wrong.idxmax()} is not (score - 5) * 2")
-    scores = table[["adjusted_score", "adjusted_task_macro_score"]].set_axis(
-        ["wb_score", "wb_score_macro"], axis=1
-    )
-    rest = table[["score", "total", "avg_len"]].rename(columns={"avg_len": "length"})
-    return rest.join(scores.join(tasks) * 10).rename_axis("model")
-
-
-def _json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
+    """Content of a JSON file; ValueError that names the file where it is not one."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:

@@ -1,0 +1,152 @@
+"""What the released and later data show, held to the numbers that their authors print."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rearena.data import comparison, downloads, names, published, released
+from rearena.data.released import Draws
+from rearena.evaluation import metrics
+from rearena.ranking import bradley_terry
+
+pytestmark = pytest.mark.real
+
+ANCHOR, ANCHOR_RATING = "mixtral-8x7b-instruct-v0.1", 1114.0
+# What the notebook of Arena-Hard's authors prints: separability and agreement in per cent.
+AUTHORS = {
+    "Arena-Hard": {"separability": 84.21, "agreement": 90.40, "spearman": 0.932, "brier": 0.0705},
+    "AlpacaEval LC": {"separability": 87.89, "agreement": 87.29, "spearman": 0.878, "brier": 0.135},
+    "MT-Bench": {"separability": 36.32, "agreement": 69.49, "spearman": 0.893, "brier": 0.101},
+}
+DIGITS = {"separability": 2, "agreement": 2, "spearman": 3}
+BRIER_DIGITS = {"Arena-Hard": 4, "AlpacaEval LC": 3, "MT-Bench": 3}
+
+
+def need(*ids: str) -> None:
+    if missing := downloads.missing(*ids):
+        pytest.skip(f"not downloaded: {', '.join(missing)}")
+
+
+@pytest.fixture(scope="module")
+def boards() -> pd.DataFrame:
+    need("leaderbot-counts-20240814", "lmarena-history")
+    counts = released.votes_as_counts(downloads.path("leaderbot-counts-20240814"))
+    fit = bradley_terry.fit(released.counts_to_battles(counts), anchor=ANCHOR, anchor_rating=ANCHOR_RATING)
+    ours = fit.ratings.rename(index=names.between("leaderbot_to_board"))
+    history = released.official_ratings(downloads.path("lmarena-history"))
+    official = history[history["date"] == "2024-08-13"].set_index("model")["rating"]
+    return pd.DataFrame({"ours": ours, "official": official})
+
+
+def test_votes_as_counts_give_the_official_board_of_the_day_before(boards: pd.DataFrame) -> None:
+    both = boards.dropna()
+    # All models of either side but the one that entered after the board was made.
+    assert set(boards.index) - set(both.index) == {"gpt-4o-2024-08-06"}
+    assert len(both) == 128
+    distance = (both["ours"] - both["official"]).abs()
+    assert distance.mean() < 0.3
+    assert distance.max() < 3
+    assert both.loc[ANCHOR, "ours"] == pytest.approx(ANCHOR_RATING)
+
+
+@pytest.fixture(scope="module")
+def benchmarks() -> dict[str, Draws]:
+    need(*comparison.SOURCES)
+    return comparison.load()
+
+
+@pytest.fixture(scope="module")
+def reference(benchmarks: dict[str, Draws]) -> pd.DataFrame:
+    return benchmarks[comparison.REFERENCE].table
+
+
+def test_every_benchmark_rates_the_same_twenty_models(benchmarks: dict[str, Draws]) -> None:
+    models = list(benchmarks[comparison.REFERENCE].table.index)
+    assert len(models) == 20 == len(set(models))
+    assert set(benchmarks) == {comparison.REFERENCE, "Chatbot Arena (20K votes)", *comparison.BENCHMARKS}
+    for read in benchmarks.values():
+        assert list(read.table.columns) == ["score", "lower", "upper"]
+        assert list(read.table.index) == models == list(read.draws.columns)
+        bounds = read.draws.quantile([0.025, 0.975]).T
+        np.testing.assert_allclose(bounds, read.table[["lower", "upper"]], atol=1e-6)
+
+
+def test_names_lead_to_the_model_meant(benchmarks: dict[str, Draws]) -> None:
+    # A swap would put a weak model's grade under a strong one's name.
+    strongest = {read.table["score"].idxmax() for read in benchmarks.values()}
+    assert strongest <= {"gpt-4-1106-preview", "gpt-4-0125-preview", "claude-3-opus-20240229"}
+    anchor = benchmarks["Arena-Hard"].table.loc["gpt-4-0314"]
+    assert anchor.tolist() == [50, 50, 50]
+
+
+@pytest.mark.parametrize("name", AUTHORS)
+def test_the_authors_numbers_come_back_to_the_printed_digit(
+    benchmarks: dict[str, Draws], reference: pd.DataFrame, name: str
+) -> None:
+    own = benchmarks[name].table
+    agreement = metrics.agreement_with_confidence(own, reference, "notebook", "positive length")
+    ours = {
+        "separability": 100 * metrics.separability(own, "open"),
+        "agreement": 100 * agreement,
+        "spearman": metrics.rank_correlations(own["score"], reference["score"])["spearman"],
+        "brier": metrics.pair_rank_brier(benchmarks[name].draws, reference["score"]),
+    }
+    digits = DIGITS | {"brier": BRIER_DIGITS[name]}
+    assert {key: round(value, digits[key]) for key, value in ours.items()} == AUTHORS[name]
+
+
+def test_the_other_rule_for_overlap_gives_other_numbers(
+    benchmarks: dict[str, Draws], reference: pd.DataFrame
+) -> None:
+    own = benchmarks["Arena-Hard"].table
+    assert metrics.separability(own, "positive length") > metrics.separability(own, "open")
+    for name in AUTHORS:
+        opened = metrics.agreement_with_confidence(benchmarks[name].table, reference, "notebook", "open")
+        assert round(100 * opened, 2) != AUTHORS[name]["agreement"], name
+
+
+@pytest.mark.parametrize("name", AUTHORS)
+@pytest.mark.parametrize("rule", ["open", "positive length"])
+def test_the_printed_definition_stays_below_the_ceiling_and_below_the_printed_agreement(
+    benchmarks: dict[str, Draws], reference: pd.DataFrame, name: str, rule: metrics.Overlap
+) -> None:
+    own = benchmarks[name].table
+    printed = metrics.agreement_with_confidence(own, reference, "printed", rule)
+    assert printed <= min(metrics.separability(own, rule), metrics.separability(reference, rule))
+    assert 100 * printed < AUTHORS[name]["agreement"] - 10
+    table = metrics.agreement_with_confidence(own, reference, "table", rule)
+    assert printed == pytest.approx(table * metrics.separability(reference, rule))
+
+
+def test_draws_that_cannot_be_paired_across_models_are_marked(benchmarks: dict[str, Draws]) -> None:
+    marked = {name: read.sorted for name, read in benchmarks.items()}
+    assert marked == {
+        "Chatbot Arena": False,
+        "Chatbot Arena (20K votes)": False,
+        "MT-Bench": True,
+        "AlpacaEval LC": True,
+        "Arena-Hard": True,
+    }
+
+
+def test_sorted_draws_would_be_far_too_sure_if_they_were_paired(benchmarks: dict[str, Draws]) -> None:
+    draws = benchmarks["MT-Bench"].draws
+    certain = np.isin(metrics.draw_shares(draws), [0.0, 1.0]).mean()
+    honest = metrics.forecast(draws)
+    assert certain > 1.5 * ((honest < 0.001) | (honest > 0.999)).mean()
+
+
+def test_wildbench_names_lead_to_the_same_models_rewards() -> None:
+    need("wildbench-stat-knone")
+    board = released.wildbench_leaderboard(downloads.path("wildbench-stat-knone"))
+    printed = published.table("wildbench_table2").set_index("model")
+    renamed = names.between("wildbench_to_leaderboard")
+    assert set(renamed.values()) <= set(board.index)
+    columns = ["wb_reward_gpt4t", "wb_reward_haiku", "wb_reward_llama2"]
+    later = board.loc[list(renamed.values()), columns].set_axis(list(renamed))
+    both = later.join(printed, rsuffix="_printed").dropna(subset=columns)
+    assert len(both) > 20
+    for column in columns:
+        assert np.corrcoef(both[column], both[f"{column}_printed"])[0, 1] > 0.99, column
