@@ -51,3 +51,9 @@ def test_quotes_and_line_ends_are_read_as_csv(tmp_path: Path, monkeypatch: pytes
     (folder / "leaderbot_to_board.csv").write_bytes('leaderbot,board\r\n"a, b",Größe\r\n'.encode())
     monkeypatch.setattr(names, "root", lambda: tmp_path)
     assert names.between("leaderbot_to_board") == {"a, b": "Größe"}
+
+
+def test_every_map_is_described():
+    folder = project.root() / "data" / "names"
+    described = (folder / "README.md").read_text(encoding="utf-8")
+    assert [f.name for f in folder.glob("*.csv") if f"`{f.name}`" not in described] == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -172,3 +174,15 @@ def test_battles_between_fewer_than_two_models_or_none_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match="two or more models, each once, and at least one battle"):
         bradley_terry_battles(coefficients, battles, seed=0)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_battles_refuse_coefficients_that_are_no_numbers(bad):
+    with pytest.raises(ValueError, match="coefficient"):
+        bradley_terry_battles(pd.Series({"a": 0.0, "b": bad}), 10, 0)
+
+
+def test_a_hopeless_pair_does_not_overflow():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bradley_terry_battles(pd.Series({"a": 0.0, "b": 1000.0}), 10, 0)

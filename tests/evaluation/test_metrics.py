@@ -239,3 +239,10 @@ def test_resampled_correlations_are_paired_and_follow_the_seed() -> None:
         metrics.resampled_pearson(scores, reference.drop(0), 5, seed=0)
     with pytest.raises(ValueError, match="three or more"):
         metrics.resampled_pearson(scores, reference, 0, seed=0)
+
+
+@pytest.mark.parametrize("n", range(1, 60))
+def test_wilson_interval_holds_its_share_at_the_ends(n):
+    curve = metrics.reliability_curve([0.05] * n, [0.0] * n)
+    assert (curve["lower"] <= curve["observed"]).all()
+    assert (curve["observed"] <= curve["upper"]).all()

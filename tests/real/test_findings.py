@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rearena.data import comparison, downloads, names, published, released
+from rearena.data import comparison, downloads, names, published, released, wildbench
 from rearena.data.released import Draws
 from rearena.evaluation import metrics
 from rearena.ranking import bradley_terry
@@ -53,7 +53,7 @@ def test_votes_as_counts_give_the_official_board_of_the_day_before(boards: pd.Da
 
 @pytest.fixture(scope="module")
 def benchmarks() -> dict[str, Draws]:
-    need(*comparison.SOURCES)
+    need(*downloads.used_by("09-benchmark-metrics"))
     return comparison.load()
 
 
@@ -73,12 +73,25 @@ def test_every_benchmark_rates_the_same_twenty_models(benchmarks: dict[str, Draw
         np.testing.assert_allclose(bounds, read.table[["lower", "upper"]], atol=1e-6)
 
 
-def test_names_lead_to_the_model_meant(benchmarks: dict[str, Draws]) -> None:
-    # A swap would put a weak model's grade under a strong one's name.
-    strongest = {read.table["score"].idxmax() for read in benchmarks.values()}
-    assert strongest <= {"gpt-4-1106-preview", "gpt-4-0125-preview", "claude-3-opus-20240229"}
-    anchor = benchmarks["Arena-Hard"].table.loc["gpt-4-0314"]
-    assert anchor.tolist() == [50, 50, 50]
+def test_names_lead_to_the_models_that_were_matched_by_hand(benchmarks: dict[str, Draws]) -> None:
+    top20 = published.table("arena_hard_top20").set_index("arena_name")
+    files = {"Arena-Hard": "arena-hard", "MT-Bench": "mt-bench", "AlpacaEval LC": "alpaca-lc"}
+    for name, id in files.items():
+        raw = released.bootstrap_draws(downloads.path(f"arena-hard-draws-{id}")).table["score"]
+        theirs = top20["draws_" + id.replace("-", "_")].dropna()
+        ours = benchmarks[name].table["score"]
+        theirs = theirs[theirs.index.isin(ours.index)]
+        assert len(theirs) >= 13
+        assert ours[theirs.index].tolist() == raw[theirs].tolist(), name
+
+
+def test_released_arena_hard_scores_are_those_of_table_6(benchmarks: dict[str, Draws]) -> None:
+    ours = benchmarks["Arena-Hard"].table["score"]
+    table6 = published.table("arena_hard_table6").set_index("model")["win_rate"]
+    matched = published.table("arena_hard_top20").set_index("arena_name")["table6_name"]
+    both = matched[matched.index.isin(ours.index)]
+    assert len(both) >= 13
+    np.testing.assert_allclose(ours[both.index], table6[both], atol=0.05 + 1e-9)
 
 
 @pytest.mark.parametrize("name", AUTHORS)
@@ -140,13 +153,13 @@ def test_sorted_draws_would_be_far_too_sure_if_they_were_paired(benchmarks: dict
 
 def test_wildbench_names_lead_to_the_same_models_rewards() -> None:
     need("wildbench-stat-knone")
-    board = released.wildbench_leaderboard(downloads.path("wildbench-stat-knone"))
+    board = wildbench.leaderboard(downloads.path("wildbench-stat-knone"))
     printed = published.table("wildbench_table2").set_index("model")
     renamed = names.between("wildbench_to_leaderboard")
     assert set(renamed.values()) <= set(board.index)
     columns = ["wb_reward_gpt4t", "wb_reward_haiku", "wb_reward_llama2"]
-    later = board.loc[list(renamed.values()), columns].set_axis(list(renamed))
-    both = later.join(printed, rsuffix="_printed").dropna(subset=columns)
+    later = board.loc[list(renamed.values()), columns].set_axis(list(renamed)).add_suffix("_later")
+    both = printed.join(later, how="inner").dropna(subset=[*columns, *later.columns])
     assert len(both) > 20
     for column in columns:
-        assert np.corrcoef(both[column], both[f"{column}_printed"])[0, 1] > 0.99, column
+        assert np.corrcoef(both[column], both[f"{column}_later"])[0, 1] > 0.99, column

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 
 def round_robin(win_map: pd.DataFrame, per_pair: int, seed: int | np.random.Generator) -> pd.DataFrame:
@@ -124,13 +125,16 @@ def bradley_terry_battles(
     Raises
     ------
     ValueError
-        If there are fewer than two models, a model occurs twice, or there is no battle to draw.
+        If there are fewer than two models, a model occurs twice, a coefficient is not finite, or there is no
+        battle to draw.
     """
     if len(coefficients) < 2 or coefficients.index.has_duplicates or battles < 1:
         raise ValueError("battles need two or more models, each once, and at least one battle")
     i, j = np.triu_indices(len(coefficients), 1)
     xi, models = coefficients.to_numpy(dtype=float), coefficients.index.to_numpy(dtype=object)
-    first_wins = 1 / (1 + np.exp(xi[j] - xi[i]))
+    if not np.isfinite(xi).all():
+        raise ValueError(f"no finite coefficient for {list(models[~np.isfinite(xi)])}")
+    first_wins = expit(xi[i] - xi[j])
     chance = np.concatenate([first_wins, 1 - first_wins]) / len(i)
     weight = np.random.default_rng(seed).multinomial(battles, chance / chance.sum())
     frame = pd.DataFrame(

@@ -42,7 +42,7 @@ class VotesError(ValueError):
 
 
 def read_votes(
-    path: Path,
+    path: str | Path,
     *,
     format: str | None = None,
     on_self_battle: Literal["raise", "drop"] = "raise",
@@ -52,7 +52,7 @@ def read_votes(
 
     Parameters
     ----------
-    path : pathlib.Path
+    path : str or pathlib.Path
         JSON (an array of records, or an object of columns as pandas writes it), JSON Lines, CSV or
         parquet; all but parquet also with ``.gz`` at the end.
     format : {"json", "jsonl", "csv", "parquet"}, optional
@@ -79,6 +79,7 @@ def read_votes(
         ambiguous outcome, no model name, or a model against itself. The message names the file, the row
         (the first row of data is 1; for JSON Lines, the line) and what is allowed.
     """
+    path = Path(path)
     kind = format or _format(path)
     table = _read_table(path, kind, keep)
     return battles_from(

@@ -290,8 +290,8 @@ class BrierDecomposition:
     uncertainty : float
         Variance of the outcomes.
     within : float
-        What binning costs: the spread of forecasts inside the bins (Stephenson, Coelho and Jolliffe 2008,
-        Weather and Forecasting 23(4), equation (8): within-bin variance less twice the covariance).
+        What binning costs: within-bin variance of the forecasts less twice their covariance with the
+        outcomes (Stephenson, Coelho and Jolliffe 2008, Weather and Forecasting 23(4), 752-757).
     """
 
     brier: float
@@ -509,4 +509,5 @@ def _wilson(
     z = norm.ppf((1 + level) / 2)
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return centre - half, centre + half
+    # At a share of 0 or 1 the interval ends there; rounding must not leave the share outside.
+    return np.minimum(centre - half, share), np.maximum(centre + half, share)

@@ -228,7 +228,7 @@ def map_panels(maps: Mapping[str, pd.DataFrame], *, label: str) -> Figure:
     """
     use_style()
     models = list(next(iter(maps.values())).index)
-    side = 0.175 * len(models)
+    side = max(0.175 * len(models), 1.6)
     fig, grid = plt.subplots(
         1, len(maps), figsize=(side * len(maps) + 2.4, side + 0.6), sharey=True, squeeze=False
     )

@@ -41,6 +41,8 @@ _ALLOWED: dict[Kind, tuple[Verdict, ...]] = {
     "analogous": ("supported", "contradicted", "not checkable"),
     "simulated": ("reproduced", "close", "not reproduced", "erratum", "mechanism shown", "not checkable"),
 }
+# Directions that are held to the number itself, without a tolerance.
+_STRICT = ("greater", "less")
 # "Close" is the right sign and at most this factor away.
 _CLOSE = 1.5
 
@@ -112,13 +114,14 @@ def judge(
             raise ValueError(f"{kind} evidence cannot carry the verdict {verdict!r} (claim {claim_id})")
         return verdict, float("nan")
     tolerance = float(row["tolerance"]) if standard_error is None else 3 * standard_error
-    value = float(row["value"])
-    if kind == "analogous" or np.isnan(value) or np.isnan(tolerance):
+    value, direction = float(row["value"]), str(row["direction"])
+    comparable = direction in _STRICT or (direction != "none" and not np.isnan(tolerance))
+    if kind == "analogous" or not comparable or np.isnan(value) or np.isnan(ours):
         raise ValueError(
             f"claim {claim_id} on {kind} evidence has no number or tolerance to compare with: "
             "give the verdict, or the Monte-Carlo standard error"
         )
-    return _compare(ours, value, tolerance, str(row["direction"])), tolerance
+    return _compare(ours, value, tolerance, direction), tolerance
 
 
 def _compare(ours: float, value: float, tolerance: float, direction: str) -> Verdict:
@@ -213,6 +216,8 @@ class Checks:
                 f"claim {claim_id}: every printed cell needs a number of ours, and there must be one"
             )
         tolerance = float(claim(claim_id)["tolerance"])
+        if "reproduced" not in _ALLOWED.get(kind, ()):
+            raise ValueError(f"{kind!r} evidence cannot reproduce a printed table (claim {claim_id})")
         if np.isnan(tolerance):
             raise ValueError(f"claim {claim_id} has no tolerance in data/claims.csv to hold its cells to")
         cells = pd.DataFrame({"printed": asked, "ours": ours[asked.index]}).astype(float)

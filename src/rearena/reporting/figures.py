@@ -18,6 +18,7 @@ from rearena.reporting.notebooks import digest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from matplotlib.figure import Figure
 
@@ -49,10 +50,14 @@ STYLE: dict[str, Any] = {
 
 # Who made a model decides its colour, the same in every figure; the first pattern that matches counts.
 _MAKERS: tuple[tuple[str, str, str], ...] = (
-    (r"gpt-?\d|gpt4|chatgpt|o1-|davinci", "OpenAI", GREEN),
+    (
+        r"simpo|starling|vicuna|alpaca|wizard|xwin|zephyr|tulu|athene|snorkel|koala|gpt4all|hermes|openchat",
+        "community",
+        GREY,
+    ),
+    (r"gpt-?\d|chatgpt|o1-|davinci", "OpenAI", GREEN),
     (r"claude", "Anthropic", ORANGE),
     (r"gemini|gemma|bard|palm", "Google", BLUE),
-    (r"simpo|starling|vicuna|alpaca|wizard|xwin|zephyr|tulu|athene|snorkel|koala", "community", GREY),
     (r"llama", "Meta", SKY),
     (r"mi[sx]tral", "Mistral", RED),
     (r"qwen|yi-|deepseek|glm|internlm", "Qwen, Yi, DeepSeek", PURPLE),
@@ -111,13 +116,13 @@ def save(fig: Figure, name: str, *, kinds: Sequence[Kind], caption: str) -> Figu
     ValueError
         If the name is not one of a notebook, or no or an unknown kind is given.
     """
-    stem = _notebook(name)
-    if not kinds or any(kind not in KINDS for kind in kinds):
-        raise ValueError(f"a figure names its evidence, one or more of {', '.join(KINDS)}; got {list(kinds)}")
+    stem, target = _target(name, kinds)
     evidence = " + ".join(kinds)
+    for footer in [text for text in fig.texts if text.get_gid() == "evidence"]:
+        footer.remove()  # of an earlier save of the same figure
     # Below the axes, outside what constrained layout manages; bbox_inches="tight" takes it in.
-    fig.text(0.005, -0.012, f"evidence: {evidence} · {stem}", fontsize=7, color="#555555", va="top")
-    target = project.figures() / _filed(name, kinds)
+    words = f"evidence: {evidence} · {stem}"
+    fig.text(0.005, -0.012, words, fontsize=7, color="#555555", va="top", gid="evidence")
     texts = {
         "Title": name,
         "Description": caption,
@@ -145,19 +150,20 @@ def save_table(frame: pd.DataFrame, name: str, *, kinds: Sequence[Kind]) -> pd.D
     Numbers keep seven significant digits: enough for every printed one, and few enough that another machine's
     rounding does not show.
     """
-    target = project.figures() / (_filed(name, kinds) + ".csv")
-    write_text(target, frame.to_csv(float_format="%.7g", lineterminator="\n"))
+    _, target = _target(name, kinds)
+    write_text(target.with_name(target.name + ".csv"), frame.to_csv(float_format="%.7g", lineterminator="\n"))
     return frame
 
 
-def _filed(name: str, kinds: Sequence[Kind]) -> str:
-    downloaded = [kind for kind in ("released", "analogous") if kind in kinds]
-    return "-".join([name, *downloaded])
-
-
-def _notebook(name: str) -> str:
-    stems = [path.stem for path in (project.root() / "notebooks").glob("*.ipynb")]
+def _target(name: str, kinds: Sequence[Kind]) -> tuple[str, Path]:
+    """Notebook that a figure or table belongs to, and its path without suffix."""
+    if not kinds or any(kind not in KINDS for kind in kinds):
+        raise ValueError(
+            f"what is saved names its evidence, one or more of {', '.join(KINDS)}; got {list(kinds)}"
+        )
+    stems = sorted(path.stem for path in (project.root() / "notebooks").glob("*.ipynb"))
     for stem in stems:
         if name == stem or name.startswith(stem + "-"):
-            return stem
-    raise ValueError(f"figure {name!r} must begin with the name of its notebook, one of {sorted(stems)}")
+            downloaded = [kind for kind in ("released", "analogous") if kind in kinds]
+            return stem, project.figures() / "-".join([name, *downloaded])
+    raise ValueError(f"{name!r} must begin with the name of its notebook, one of {stems}")

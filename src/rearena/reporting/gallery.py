@@ -95,6 +95,8 @@ def build(figures: Path, pages: Path) -> None:
     """
     digests = {file.stem: digest(file) for file in sorted((project.root() / "notebooks").glob("*.ipynb"))}
     pictures = [_figure(file, digests) for file in sorted(figures.glob("*.png"))]
+    # The figure that bears the notebook's own name is its headline.
+    pictures.sort(key=lambda figure: (figure.title != figure.notebook, figure.file))
     results = read_results(figures / "results", digests)
     stems = sorted({*digests, *(f.notebook for f in pictures), *(r.row["notebook"] for r in results)})
     link = Path(os.path.relpath(pages, figures)).as_posix()
