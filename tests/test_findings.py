@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
+from rearena import project
 from rearena.data import published, simulated
 from rearena.evaluation import metrics
 from rearena.ranking import elo
+from rearena.reporting import claims
 
 # Rows of WildBench Table 3 and the columns of Table 2 that determine them.
 DETERMINED = {
@@ -129,3 +131,10 @@ def test_contests_from_the_empirical_map_keep_the_order_and_not_the_scale(rating
     assert runs["tau"] > 0.97
     assert runs["range"] > 1.5 * (ratings.max() - ratings.min())
     assert runs["rmse"] > 50
+
+
+def test_every_claim_of_a_built_notebook_has_a_verdict():
+    built = {path.stem for path in (project.root() / "notebooks").glob("*.ipynb")}
+    claimed = claims.table().index[claims.table()["notebook"].isin(built)]
+    results = pd.read_csv(project.root() / "figures" / "results.csv")
+    assert sorted(set(claimed) - set(results["claim"])) == []

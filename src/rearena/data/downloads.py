@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import sys
+import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from functools import cache
@@ -296,9 +297,13 @@ def _mirror() -> Path | None:
 
 def _obtain(source: Source, attempts: int = 1) -> None:
     """Put one verified file into ``data/downloads``: a temporary file there, the check, then a rename."""
-    import pooch
     import requests
+    from tqdm import TqdmWarning
 
+    with warnings.catch_warnings():
+        # pooch asks for a notebook's progress bar, which warns where ipywidgets are not installed.
+        warnings.simplefilter("ignore", TqdmWarning)
+        import pooch
     pooch.get_logger().setLevel("WARNING")
     mirror = _mirror()
     keeper = pooch.create(

@@ -92,7 +92,8 @@ def benchmark_draws(
     if min(models, prompts, rounds) < 2:
         raise ValueError(f"models, prompts and rounds must be at least 2, got {models}, {prompts}, {rounds}")
     rng = np.random.default_rng(seed)
-    names = pd.Index([f"model {k:02d}" for k in range(models)], name="model")
+    digits = len(str(models - 1))
+    names = pd.Index([f"model {k:0{digits}d}" for k in range(models)], name="model")
     ability = rng.normal(size=models)
     rewarded = ability + disagreement * rng.normal(size=models)
     scores = rewarded + noise * rng.normal(size=(prompts, models))

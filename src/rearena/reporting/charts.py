@@ -28,7 +28,7 @@ _SERIES = tuple(entry["color"] for entry in STYLE["axes.prop_cycle"])
 
 
 def interval_chart(
-    frame: pd.DataFrame, *, xlabel: str, title: str = "", reference: float | None = None
+    frame: pd.DataFrame, *, xlabel: str, title: str = "", reference: float | None = None, link: bool = False
 ) -> Figure:
     """Dots with intervals, one line per model or name, best on top.
 
@@ -42,6 +42,8 @@ def interval_chart(
     title : str
     reference : float, optional
         Where to draw a vertical line.
+    link : bool
+        Join the values of a line by a thin rule, to compare two series by eye.
 
     Returns
     -------
@@ -52,6 +54,9 @@ def interval_chart(
     lines = len(names) * (1 + 0.3 * (len(_series(frame)) - 1))
     fig, axis = plt.subplots(figsize=(7.2, 1.1 + 0.2 * lines))
     draw_intervals(axis, frame)
+    if link:
+        spans = frame.groupby(_label(frame), sort=False)["value"].agg(["min", "max"])
+        axis.hlines(range(len(spans)), spans["min"], spans["max"], color=GREY, linewidth=0.9, zorder=1)
     if reference is not None:
         axis.axvline(reference, color=INK, linewidth=0.9, linestyle="--", zorder=1)
     axis.set(xlabel=xlabel, title=title)
@@ -112,7 +117,7 @@ def scatter_panels(
             axis.plot(row["x"], row["y"], "o", markeredgecolor=colour, markerfacecolor=face, markersize=5.5)
         axis.set_title(panel)
         if notes and panel in notes:
-            axis.text(0.03, 0.97, notes[panel], transform=axis.transAxes, va="top", fontsize=7.5)
+            axis.text(0.03, 0.97, notes[panel], transform=axis.transAxes, va="top", fontsize=8)
             axis.margins(y=0.12)
     for axis in grid.flat[len(panels) :]:
         axis.set_visible(False)
@@ -160,11 +165,10 @@ def reliability_panels(points: pd.DataFrame, curves: pd.DataFrame, *, xlabel: st
             curve["forecast"],
             curve["observed"],
             yerr=[curve["observed"] - curve["lower"], curve["upper"] - curve["observed"]],
-            fmt="-o",
+            fmt="o",
             color=_SERIES[0],
-            markersize=4,
-            linewidth=1.4,
-            elinewidth=1.1,
+            markersize=4.5,
+            elinewidth=1.3,
         )
         axis.set(title=panel, xlim=(-0.05, 1.05), ylim=(-0.05, 1.05), aspect="equal")
     fig.supxlabel(xlabel, fontsize=10)
@@ -191,7 +195,7 @@ def line_panels(frame: pd.DataFrame, *, xlabel: str, ylabels: Mapping[str, str],
     Figure
     """
     use_style()
-    fig, grid = plt.subplots(1, len(ylabels), figsize=(3.9 * len(ylabels), 3.3), squeeze=False)
+    fig, grid = plt.subplots(1, len(ylabels), figsize=(4.1 * len(ylabels), 3.8), squeeze=False)
     for axis, (panel, ylabel) in zip(grid.flat, ylabels.items(), strict=True):
         part = frame[frame["panel"] == panel]
         for number, (name, rows) in enumerate(part.groupby("series", sort=False)):
@@ -207,7 +211,8 @@ def line_panels(frame: pd.DataFrame, *, xlabel: str, ylabels: Mapping[str, str],
             height = part["target"].iloc[0]
             axis.axhline(height, color=INK, linewidth=0.9, linestyle="--", label=target)
         axis.set(xlabel=xlabel, ylabel=ylabel)
-    grid.flat[-1].legend(fontsize=8)
+    handles, labels = grid.flat[0].get_legend_handles_labels()
+    fig.legend(handles, labels, fontsize=8, loc="outside upper right", ncols=len(handles))
     return fig
 
 
@@ -244,12 +249,12 @@ def map_panels(maps: Mapping[str, pd.DataFrame], *, label: str) -> Figure:
             vmax=1,
             cbar=last,
             cbar_kws={"label": label, "shrink": 0.8} if last else None,
-            xticklabels=range(1, len(models) + 1),
+            xticklabels=[str(k) if k == 1 or k % 4 == 0 else "" for k in range(1, len(models) + 1)],
             yticklabels=[f"{name}  {k}" for k, name in enumerate(models, start=1)],
         )
         axis.set(title=title, xlabel="", ylabel="")
         axis.tick_params(labelsize=7.5, length=0)
-        axis.tick_params(axis="x", labelrotation=0, labelsize=6)
+        axis.tick_params(axis="x", labelrotation=0)
         axis.grid(visible=False)
     return fig
 

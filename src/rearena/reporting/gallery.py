@@ -61,6 +61,7 @@ class Result:
     row: dict[str, str]
     artefact: str
     statement: str
+    unit: str
     stale: bool
 
 
@@ -132,7 +133,7 @@ def read_results(folder: Path, digests: dict[str, str]) -> list[Result]:
                         raise GalleryError(f"{where}: {column} {row[column]!r} is not known")
                 claim = claims[row["claim"]]
                 stale = row["kind"] in _DOWNLOADED and row["run"] != digests.get(row["notebook"])
-                results.append(Result(row, claim["artefact"], claim["statement"], stale))
+                results.append(Result(row, claim["artefact"], claim["statement"], claim["unit"], stale))
     return sorted(results, key=lambda result: tuple(result.row[column] for column in MERGED[:3]))
 
 
@@ -183,7 +184,12 @@ def _page(sections: list[Section], results: list[Result]) -> str:
     counts = Counter((result.row["verdict"], result.row["kind"]) for result in results)
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(_TEMPLATE).render(
-        sections=sections, counts=counts, kinds=KINDS, verdicts=VERDICTS, total=len(results)
+        sections=sections,
+        counts=counts,
+        used={verdict for verdict, _ in counts},
+        kinds=KINDS,
+        verdicts=VERDICTS,
+        total=len(results),
     )
 
 
@@ -222,7 +228,8 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; }
 .badge { color: #fff; border-radius: .6rem; padding: .05rem .55rem; font-size: 12px; white-space: nowrap; }
 .evidence { background: #57606a; }
 .stale { color: #b42318; font-size: 13px; }
-nav a { margin-right: .8rem; white-space: nowrap; }
+nav a { margin-right: .8rem; }
+section p, section table { overflow-wrap: anywhere; }
 </style>
 </head>
 <body>
@@ -230,7 +237,7 @@ nav a { margin-right: .8rem; white-space: nowrap; }
 <table>
 <thead><tr><th>verdict</th>{% for kind in kinds %}<th>{{ kind }}</th>{% endfor %}</tr></thead>
 <tbody>
-{% for verdict, colour in verdicts.items() %}
+{% for verdict, colour in verdicts.items() if verdict in used %}
 <tr><td><span class="badge" style="background: {{ colour }}">{{ verdict }}</span></td>
 {%- for kind in kinds %}<td class="number">{{ counts[(verdict, kind)] }}</td>{% endfor %}</tr>
 {% endfor %}
@@ -256,12 +263,13 @@ nav a { margin-right: .8rem; white-space: nowrap; }
 {% if section.results %}
 <table>
 <thead><tr><th>claim</th><th>statement</th><th>evidence</th><th>printed</th><th>ours</th><th>tolerance</th>
-<th>verdict</th><th>note</th></tr></thead>
+<th>unit</th><th>verdict</th><th>note</th></tr></thead>
 <tbody>
 {% for result in section.results %}
 <tr><td>{{ result.row.claim }}<br>{{ result.artefact }}</td><td>{{ result.statement }}</td>
 <td>{{ result.row.kind }}</td><td class="number">{{ result.row.printed }}</td>
 <td class="number">{{ result.row.ours }}</td><td class="number">{{ result.row.tolerance }}</td>
+<td>{{ result.unit }}</td>
 <td><span class="badge" style="background: {{ verdicts[result.row.verdict] }}">{{ result.row.verdict }}</span>
 {% if result.stale %}<br><span class="stale">from an earlier version of the notebook</span>{% endif %}</td>
 <td>{{ result.row.note }}</td></tr>

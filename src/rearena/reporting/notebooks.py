@@ -198,6 +198,8 @@ def _execute(notebook: Path, part: Path, values: dict[str, Any], timeout: int) -
             cwd=os.path.relpath(notebook.parent),
             execution_timeout=timeout,
             config=encrypted,
+            # nbclient ends an idle kernel by an interrupt, which the kernel would report as an error.
+            extra_arguments=["--IPKernelApp.log_level=50"],
         )
     except Exception as exception:  # whatever a cell, the kernel or its time limit raises is a failure
         raised = exception
