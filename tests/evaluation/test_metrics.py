@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -202,15 +204,42 @@ def test_resampling_models_is_wider_than_resampling_pairs() -> None:
     # One odd model of 20 decides 19 of the 190 pairs: pairs as observations would hardly see it.
     i, j = np.triu_indices(20, 1)
     values = ((i == 0) | (j == 0)).astype(float)
-    low, high = metrics.over_models(values, 20, seed=0, rounds=4000)
+    low, high = metrics.over_models(values, seed=0, rounds=4000)
     # The odd model is drawn Binomial(20, 1/20) times, so not at all with probability 0.36: lower end 0.
     assert low == 0
     pairs = 1.96 * np.sqrt(0.1 * 0.9 / 190)
     assert high - 0.1 > 2 * pairs
-    constant = metrics.over_models(np.ones(190), 20, seed=0, among=values > 0)
+    constant = metrics.over_models(np.ones(190), seed=0, among=values > 0)
     assert constant == (1, 1)
-    with pytest.raises(ValueError, match="190 pairs"):
-        metrics.over_models([1.0], 20, seed=0)
+    narrow = metrics.over_models(values, seed=0, rounds=4000, level=0.5)
+    assert narrow[1] < high
+
+
+def test_resampled_models_weigh_a_pair_by_both_of_its_models() -> None:
+    # Every resample of four models, and the mean over all pairs of its places that hold different models.
+    values = {(0, 1): 1.0}
+    exact = []
+    for drawn in product(range(4), repeat=4):
+        pairs = [tuple(sorted(pair)) for pair in combinations(drawn, 2) if pair[0] != pair[1]]
+        if pairs:
+            exact.append(np.mean([values.get(pair, 0.0) for pair in pairs]))
+    found = metrics.over_models([1.0, 0, 0, 0, 0, 0], seed=1, rounds=20_000, level=0.8)
+    assert found == pytest.approx(tuple(np.quantile(exact, [0.1, 0.9], method="inverted_cdf")))
+
+
+@pytest.mark.parametrize(
+    ("values", "options"),
+    [
+        ([1.0, 2.0], {}),
+        ([np.nan], {}),
+        ([1.0], {"rounds": 0}),
+        ([1.0], {"level": 2}),
+        ([1.0], {"among": [False]}),
+    ],
+)
+def test_over_models_refuses_what_has_no_answer(values: list[float], options: dict) -> None:
+    with pytest.raises(ValueError, match=r"any models|missing|level"):
+        metrics.over_models(values, 0, **options)
 
 
 def test_pearson_interval_is_fishers() -> None:
@@ -246,3 +275,41 @@ def test_wilson_interval_holds_its_share_at_the_ends(n):
     curve = metrics.reliability_curve([0.05] * n, [0.0] * n)
     assert (curve["lower"] <= curve["observed"]).all()
     assert (curve["observed"] <= curve["upper"]).all()
+
+
+def test_missing_numbers_and_double_models_are_refused_by_name() -> None:
+    draws = pd.DataFrame({"good": [1.0, 2.0], "gone": [np.nan, 1.0]})
+    for call in (metrics.forecast, metrics.draw_shares):
+        with pytest.raises(ValueError, match="gone"):
+            call(draws)
+    with pytest.raises(ValueError, match="gone"):
+        metrics.outcomes(pd.Series({"good": 1.0, "gone": np.nan}))
+    scoreless = ANCHORED.assign(score=[1.0, np.nan, 3.0, 7.0])
+    with pytest.raises(ValueError, match="'b'"):
+        metrics.agreement_with_confidence(scoreless, ANCHORED)
+    twice = pd.Series([1.0, 2.0, 3.0, 4.0], index=list("aabc"))
+    with pytest.raises(ValueError, match=r"more than once.*'a'"):
+        metrics.rank_correlations(twice, pd.Series([1.0, 2.0, 3.0], index=list("abc")))
+    with pytest.raises(ValueError, match="more than once"):
+        metrics.pair_rank_brier(pd.DataFrame(np.eye(3), columns=list("aab")), pd.Series({"a": 1.0, "b": 2.0}))
+
+
+off_middle = st.integers(0, 20).filter(lambda twentieths: twentieths != 10)
+
+
+@given(st.lists(st.tuples(off_middle, st.booleans()), min_size=1, max_size=30), st.integers(1, 12))
+def test_naming_the_other_model_first_changes_no_bin(rows: list[tuple[int, bool]], bins: int) -> None:
+    f, o = np.array([r[0] / 20 for r in rows]), np.array([float(r[1]) for r in rows])
+    straight, turned = (
+        metrics.brier_decomposition(f, o, bins),
+        metrics.brier_decomposition(1 - f, 1 - o, bins),
+    )
+    assert vars(straight) == pytest.approx(vars(turned))
+
+
+def test_resamples_without_spread_are_drawn_again() -> None:
+    scores = pd.DataFrame({"s": [1.0, 1.0, 1.0, 2.0]})
+    found = metrics.resampled_pearson(scores, pd.Series([1.0, 2.0, 3.0, 4.0]), 200, seed=0)
+    assert np.isfinite(found.to_numpy()).all()
+    with pytest.raises(ValueError, match="same for all"):
+        metrics.resampled_pearson(scores * 0, pd.Series([1.0, 2.0, 3.0, 4.0]), 2, seed=0)

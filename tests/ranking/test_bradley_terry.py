@@ -223,8 +223,61 @@ def test_resample_that_separates_is_counted_and_stays_in_the_tail() -> None:
     # The one loss of a is left out of a resample with probability (1 - 1/71)^71, about 0.365.
     assert draws.attrs["separated"] / 300 == pytest.approx(0.365, abs=4 * np.sqrt(0.365 * 0.635 / 300))
     assert np.isfinite(draws.to_numpy()).all()
+    assert draws.attrs["disconnected"] == 0
     lead = (draws["a"] - draws["b"]).sort_values()
     assert lead.iloc[-draws.attrs["separated"]] > lead.iloc[-draws.attrs["separated"] - 1]
+
+
+def test_a_runaway_model_does_not_move_the_others() -> None:
+    rows = [("a", "b", 1.0, 500), ("a", "b", 0.0, 500), ("a", "c", 1.0, 30), ("a", "c", 0.0, 1)]
+    rows += [("b", "c", 1.0, 30), ("b", "c", 0.5, 1)]
+    frame = pd.DataFrame(rows, columns=["model_a", "model_b", "outcome", "weight"])
+    draws = bradley_terry.bootstrap(frame, 1000, seed=0)
+    assert 50 < draws.attrs["separated"] < 400
+    # a and b met a thousand times: their difference has a standard error of 11 points, whatever c does, and
+    # in the rounds without a finite rating for c they keep the mean that they have in the whole data.
+    whole = bradley_terry.fit(frame).ratings
+    runaway = draws["c"] < draws["c"].quantile(0.05)
+    middle = draws.loc[runaway, ["a", "b"]].mean(axis=1)
+    np.testing.assert_allclose(middle, whole[["a", "b"]].mean(), atol=1e-6)
+    assert (draws["a"] - draws["b"]).std() == pytest.approx(ELO * 2 / np.sqrt(1000), rel=0.15)
+
+
+def test_a_model_that_a_resample_leaves_out_is_counted() -> None:
+    rows = [("a", "b", 1.0, 970), ("a", "b", 0.0, 30), ("a", "c", 1.0, 1), ("a", "c", 0.0, 1)]
+    frame = pd.DataFrame(rows, columns=["model_a", "model_b", "outcome", "weight"])
+    draws = bradley_terry.bootstrap(frame, 500, seed=1)
+    # Both battles of c are left out with probability (1 - 2/1002)^1002, about exp(-2).
+    expected = np.exp(-2)
+    error = np.sqrt(expected * (1 - expected) / 500)
+    assert draws.attrs["disconnected"] / 500 == pytest.approx(expected, abs=4 * error)
+
+
+def test_very_uneven_numbers_of_battles_are_no_obstacle() -> None:
+    rows = [("a", "b", 1.0, 3e12), ("a", "b", 0.0, 1e12), ("b", "c", 0.5, 1.0)]
+    frame = pd.DataFrame(rows, columns=["model_a", "model_b", "outcome", "weight"])
+    fit = bradley_terry.fit(frame, reference="b")
+    assert fit.coefficients == pytest.approx([np.log(3), 0, 0], abs=1e-9)
+
+
+def test_a_long_first_step_is_shortened() -> None:
+    # Found by search: full Newton steps overshoot on this graph and run away.
+    wins = {"ac": 8186, "ad": 1768, "ae": 273, "ba": 5, "bc": 24, "ca": 2, "de": 7633, "eb": 2731}
+    rows = [(winner, loser, 1.0, float(n)) for (winner, loser), n in wins.items()]
+    frame = pd.DataFrame(rows, columns=["model_a", "model_b", "outcome", "weight"])
+    fit = bradley_terry.fit(frame)
+    added = counts.from_battles(frame)
+    p = expit(fit.coefficients[added.first] - fit.coefficients[added.second])
+    won, tied, lost = added.outcomes.T
+    residual = won + tied / 2 - (won + tied + lost) * p
+    np.testing.assert_allclose(bradley_terry._spread(added, residual), 0, atol=1e-6)
+
+
+def test_ranks_of_the_frame_are_those_of_its_intervals(seven: pd.DataFrame) -> None:
+    frame = bradley_terry.fit(seven).to_frame()
+    expected = [1 + int((frame["lower"] > high).sum()) for high in frame["upper"]]
+    assert frame["rank"].tolist() == expected
+    assert max(expected) > 1
 
 
 def test_bootstrap_refuses_fractional_weights_and_no_rounds(seven: pd.DataFrame) -> None:
@@ -261,7 +314,8 @@ def test_bad_settings_are_refused(seven: pd.DataFrame) -> None:
         bradley_terry.fit(seven, reference="zzz")
     with pytest.raises(ValueError, match="ridge"):
         bradley_terry.fit(seven, ridge=-1)
-    with pytest.raises(ValueError, match="scale"):
-        bradley_terry.fit(seven, scale=0)
+    for bad in ({"scale": 0}, {"scale": np.inf}, {"base": 1}, {"anchor_rating": np.nan}):
+        with pytest.raises(ValueError, match="scale"):
+            bradley_terry.fit(seven, **bad)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="level"):
         bradley_terry.fit(seven).intervals(1.0)

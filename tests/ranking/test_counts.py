@@ -23,7 +23,7 @@ def test_counts_are_written_from_the_first_models_side() -> None:
     assert list(zip(added.first, added.second, strict=True)) == [(0, 1), (0, 2)]
     assert added.outcomes.tolist() == [[1, 1, 2], [1, 0, 0]]
     assert added.battles_per_model().tolist() == [5, 4, 1]
-    assert added.total == 5
+    assert added.outcomes.sum() == 5
 
 
 def test_weight_counts_a_row_that_often() -> None:
@@ -78,9 +78,21 @@ def test_only_weightless_battles_are_no_battles() -> None:
         counts.from_battles(battles(("a", "b", 1.0)).assign(weight=0.0))
 
 
-def test_unknown_model_is_named() -> None:
-    with pytest.raises(ValueError, match="'c'"):
-        counts.from_battles(battles(("a", "c", 1.0)), models=["a", "b"])
+def test_names_and_numbers_must_be_what_they_are() -> None:
+    with pytest.raises(ValueError, match="must be text"):
+        counts.from_battles(pd.DataFrame({"model_a": [1], "model_b": ["a"], "outcome": [1.0]}))
+    with pytest.raises(ValueError, match="outcome of the battles must hold numbers"):
+        counts.from_battles(pd.DataFrame({"model_a": ["a"], "model_b": ["b"], "outcome": ["model_a"]}))
+    with pytest.raises(ValueError, match="weight of the battles must hold numbers"):
+        counts.from_battles(battles(("a", "b", 1.0)).assign(weight="many"))
+
+
+def test_core_is_the_largest_group_that_can_be_compared() -> None:
+    rows = [("a", "b", 0.5), ("b", "c", 0.5), ("top", "a", 1.0)]
+    core, joined = counts.from_battles(battles(*rows)).core()
+    assert (core.tolist(), joined) == ([True, True, True, False], True)
+    core, joined = counts.from_battles(battles(*rows, ("x", "y", 0.5))).core()
+    assert (core.tolist(), joined) == ([True, True, True, False, False, False], False)
 
 
 def test_disconnected_graph_names_the_smaller_part() -> None:

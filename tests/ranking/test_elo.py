@@ -76,6 +76,11 @@ def test_same_seed_same_orders() -> None:
     assert not elo.replay(frame, seed=1).equals(elo.replay(frame, seed=2))
 
 
+def test_number_of_orders_may_be_a_numpy_integer() -> None:
+    frame = battles(("a", "b", 1.0), ("b", "a", 1.0))
+    assert len(elo.replay(frame, orders=np.int64(3), seed=0)) == 3  # type: ignore[arg-type]
+
+
 def test_expected_scores_are_equation_one() -> None:
     found = elo.expected_scores(pd.Series({"a": 1400.0, "b": 1000.0}))
     assert found.loc["a", "b"] == pytest.approx(10 / 11)
@@ -100,6 +105,7 @@ def test_outcomes_of_the_implied_map_give_the_ratings_back() -> None:
         ({"seed": None}, "seed"),
         ({"orders": np.array([[0, 0]])}, "permutation"),
         ({"orders": np.array([0, 1])}, "shape"),
+        ({"orders": np.array([[0.0, 1.0]])}, "integers"),
         ({"scale": 0}, "scale"),
     ],
 )

@@ -20,19 +20,21 @@ from rearena.reporting.notebooks import digest
 
 STEM = "31-good"
 CLAIMS = """\
-id,printed,value,unit,direction,tolerance
-hit,87.4%,87.4,percent,equal,0.05
-debt,-20.4,-20.4,percent,equal,0.05
-zero,0.0,0,percent,equal,0.05
-same,1.00,1,fraction,identity,0.01
-floor,at least 90%,90,percent,at least,0.5
-ceiling,at most 5%,5,percent,at most,0.5
-above,more than 80%,80,percent,greater,0.5
-below,less than 80%,80,percent,less,0.5
-simulation,1433,1433,Elo,equal,
-statement,see text,,,none,
-cells,24x24,,fraction,equal,0.01
+id,printed,value,unit,kinds,direction,tolerance,tolerance_basis
+hit,87.4%,87.4,percent,printed;released;analogous;simulated,equal,0.05,stated
+debt,-20.4,-20.4,percent,printed;released;analogous;simulated,equal,0.05,stated
+zero,0.0,0,percent,printed;released;analogous;simulated,equal,0.05,stated
+same,1.00,1,fraction,printed;released;analogous;simulated,identity,0.01,stated
+floor,at least 90%,90,percent,printed;released;analogous;simulated,at least,0.5,stated
+ceiling,at most 5%,5,percent,printed;released;analogous;simulated,at most,0.5,stated
+above,more than 80%,80,percent,printed;released;analogous;simulated,greater,0.5,stated
+below,less than 80%,80,percent,printed;released;analogous;simulated,less,0.5,stated
+simulation,1433,1433,Elo,printed;released;analogous;simulated,equal,,three Monte-Carlo standard errors
+statement,see text,,,printed;released;analogous;simulated,none,,none
+cells,24x24,,fraction,printed;released;analogous;simulated,equal,0.01,stated
+released-only,3x,3,ratio,released,equal,0.5,stated
 """
+EVERY = {"kinds": "printed;simulated", "tolerance_basis": claims._MONTE_CARLO}
 # Other data speaks for or against a finding and reproduces no number; only a simulation shows a mechanism.
 COMPARED = {"reproduced", "close", "not reproduced", "erratum", "not checkable"}
 OPEN = {
@@ -136,7 +138,7 @@ def test_half_a_unit_of_a_decimal_number_is_inside_although_it_is_not_exact_in_b
     tenths: int, off: int
 ) -> None:
     value, ours = tenths / 10, (10 * tenths + off) / 100
-    row = pd.DataFrame({"value": [value], "tolerance": 0.05, "direction": "equal"}, index=["drawn"])
+    row = pd.DataFrame({"value": [value], "tolerance": 0.05, "direction": "equal", **EVERY}, index=["drawn"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(claims, "table", lambda: row)
         assert judge("drawn", ours, "printed")[0] == "reproduced"
@@ -145,8 +147,6 @@ def test_half_a_unit_of_a_decimal_number_is_inside_although_it_is_not_exact_in_b
 def test_monte_carlo_tolerance_is_three_standard_errors() -> None:
     assert judge("simulation", 1433 + 29.9, "simulated", standard_error=10.0) == ("reproduced", 30.0)
     assert judge("simulation", 1433 - 30.1, "simulated", standard_error=10.0) == ("close", 30.0)
-    # It takes the place of a tolerance that the row states.
-    assert judge("hit", 88.0, "simulated", standard_error=0.3) == ("reproduced", pytest.approx(0.9))
 
 
 @pytest.mark.parametrize(
@@ -348,13 +348,32 @@ def test_a_missing_number_is_not_compared():
 
 
 def test_nothing_to_hit_is_never_reproduced(monkeypatch):
-    row = pd.DataFrame({"value": [1.0], "tolerance": np.nan, "direction": "none"}, index=["x"])
+    row = pd.DataFrame({"value": [1.0], "tolerance": np.nan, "direction": "none", **EVERY}, index=["x"])
     monkeypatch.setattr(claims, "table", lambda: row)
     with pytest.raises(ValueError, match="give the verdict"):
         claims.judge("x", 1.0, "simulated", standard_error=1.0)
 
 
 def test_a_strict_bound_needs_no_tolerance(monkeypatch):
-    row = pd.DataFrame({"value": [1.0], "tolerance": np.nan, "direction": "greater"}, index=["x"])
+    row = pd.DataFrame({"value": [1.0], "tolerance": np.nan, "direction": "greater", **EVERY}, index=["x"])
     monkeypatch.setattr(claims, "table", lambda: row)
     assert claims.judge("x", 2.0, "printed")[0] == "reproduced"
+
+
+def test_a_claim_is_checked_on_its_own_kinds_of_evidence_only() -> None:
+    with pytest.raises(ValueError, match="checked on released evidence, not on printed"):
+        judge("released-only", 3.0, "printed")
+    assert judge("released-only", 3.0, "released")[0] == "reproduced"
+    assert judge("released-only", 3.0, "printed", verdict="not checkable")[0] == "not checkable"
+
+
+def test_a_tolerance_that_was_set_beforehand_is_not_overridden() -> None:
+    with pytest.raises(ValueError, match="tolerance of its own"):
+        judge("hit", 9.0, "printed", standard_error=1e6)
+
+
+@pytest.mark.parametrize("verdict", ["reproduced", "close"])
+def test_success_is_not_given_where_a_comparison_can_be_made(verdict: claims.Verdict) -> None:
+    with pytest.raises(ValueError, match="leave the verdict to the comparison"):
+        judge("hit", 1e9, "printed", verdict=verdict)
+    assert judge("hit", 1e9, "printed", verdict="erratum")[0] == "erratum"

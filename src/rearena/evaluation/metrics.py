@@ -16,6 +16,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau, norm, pearsonr, spearmanr
 
+from rearena.ranking.intervals import checked_level, normal_quantile
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -39,6 +41,8 @@ def separated(benchmark: pd.DataFrame, overlap: Overlap = "open") -> NDArray[np.
     - ``"positive length"``: they overlap if their intersection has positive length,
       :math:`\min(u_1, u_2) - \max(l_1, l_2) > 0`. A point overlaps nothing: an anchor is separated from
       every model, even from one whose interval it lies in.
+
+    Intervals that touch in one end are separated under both rules, and so are two equal points.
 
     Parameters
     ----------
@@ -89,10 +93,12 @@ def agreement_points(
     points : ndarray of float, shape (M(M-1)/2,)
     sure : ndarray of bool, shape (M(M-1)/2,)
     """
-    reference = _aligned(benchmark, reference)
+    _same_models(benchmark.index, reference.index)
+    reference = reference.loc[benchmark.index]
     sure = separated(reference, overlap)
     both = separated(benchmark, overlap) & sure
-    return np.where(_orders(benchmark) == _orders(reference), 1.0, -1.0) * both, sure
+    alike = outcomes(benchmark["score"]) == outcomes(reference["score"])
+    return np.where(alike, 1.0, -1.0) * both, sure
 
 
 def agreement_with_confidence(
@@ -144,7 +150,6 @@ def agreement_with_confidence(
 
 def over_models(
     values: ArrayLike,
-    models: int,
     seed: int | np.random.Generator,
     *,
     among: ArrayLike | None = None,
@@ -160,8 +165,6 @@ def over_models(
     ----------
     values : array-like, shape (M(M-1)/2,)
         What is averaged, in the order of :func:`model_pairs`.
-    models : int
-        M.
     seed : int or Generator
         Source of randomness.
     among : array-like of bool, shape (M(M-1)/2,), optional
@@ -178,18 +181,27 @@ def over_models(
     Raises
     ------
     ValueError
-        If the number of values is not that of the pairs of so many models.
+        If the number of values is not that of the pairs of any number of models, a value is missing, there is
+        no pair to average over, or the level is not between 0 and 1.
     """
     value = np.asarray(values, dtype=float)
     kept = np.ones(len(value)) if among is None else np.asarray(among, dtype=float)
+    models = round((1 + np.sqrt(1 + 8 * len(value))) / 2)
     i, j = np.triu_indices(models, 1)
-    if not len(value) == len(kept) == len(i):
-        raise ValueError(f"{models} models have {len(i)} pairs, but there are {len(value)} values")
+    if not len(value) == len(kept) == len(i) or rounds < 1:
+        raise ValueError(
+            f"{len(value)} values over {len(kept)} pairs in {rounds} rounds: not those of any models"
+        )
+    if not np.isfinite(value).all() or not kept.any():
+        raise ValueError("a value is missing, or there is no pair to average over")
     drawn = np.random.default_rng(seed).multinomial(models, np.full(models, 1 / models), size=rounds)
     weight = drawn[:, i] * drawn[:, j] * kept
     total = weight.sum(axis=1)
     means = (weight @ value)[total > 0] / total[total > 0]
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    if not len(means):
+        raise ValueError("no resample of the models draws a pair to average over: there are too few of them")
+    tail = (1 - checked_level(level)) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
     return float(low), float(high)
 
 
@@ -209,8 +221,14 @@ def forecast(draws: pd.DataFrame) -> NDArray[np.float64]:
     -------
     ndarray, shape (M(M-1)/2,)
         In [0, 1]; 0.5 for two models with one mean and no variance.
+
+    Raises
+    ------
+    ValueError
+        If a draw is missing; the message names the models. So do :func:`draw_shares` and :func:`outcomes`.
     """
-    mean, variance = draws.mean(axis=0).to_numpy(), draws.var(axis=0, ddof=0).to_numpy()
+    value = _finite(draws, "draws")
+    mean, variance = value.mean(axis=0), value.var(axis=0)
     i, j = model_pairs(draws.columns)
     gap, spread = mean[i] - mean[j], np.sqrt(variance[i] + variance[j])
     # Without variance the forecast is certain; the sign says which way, and 0 / 0 is an even chance.
@@ -235,14 +253,14 @@ def draw_shares(draws: pd.DataFrame) -> NDArray[np.float64]:
     ndarray, shape (M(M-1)/2,)
         In [0, 1].
     """
-    value = draws.to_numpy(dtype=float)
+    value = _finite(draws, "draws")
     i, j = model_pairs(draws.columns)
     return np.asarray((1 + np.sign(value[:, i] - value[:, j])).mean(axis=0) / 2, dtype=float)
 
 
 def outcomes(scores: pd.Series) -> NDArray[np.float64]:
     """Whether the first model of each pair has the higher score: 1, 0, or 0.5 for equal scores."""
-    value = scores.to_numpy(dtype=float)
+    value = _finite(scores, "score")
     i, j = model_pairs(scores.index)
     return np.asarray((1 + np.sign(value[i] - value[j])) / 2, dtype=float)
 
@@ -270,8 +288,7 @@ def pair_rank_brier(draws: pd.DataFrame, reference: pd.Series) -> float:
     ValueError
         If the models differ.
     """
-    if set(draws.columns) != set(reference.index):
-        raise ValueError(_difference(draws.columns, reference.index))
+    _same_models(draws.columns, reference.index)
     return float(np.mean((forecast(draws) - outcomes(reference[draws.columns])) ** 2))
 
 
@@ -387,8 +404,7 @@ def rank_correlations(scores: pd.Series, reference: pd.Series) -> dict[str, floa
     ValueError
         If the models differ, a score is missing, there are fewer than three models, or all scores are equal.
     """
-    if set(scores.index) != set(reference.index):
-        raise ValueError(_difference(scores.index, reference.index))
+    _same_models(scores.index, reference.index)
     x, y = scores.to_numpy(dtype=float), reference[scores.index].to_numpy(dtype=float)
     if len(x) < 3 or not (np.isfinite(x).all() and np.isfinite(y).all()) or np.ptp(x) == 0 or np.ptp(y) == 0:
         raise ValueError("a correlation needs three or more models with finite scores that are not all equal")
@@ -434,25 +450,33 @@ def resampled_pearson(
     reference : Series
         Indexed by model; the same models.
     rounds : int
-        Resamples. One with fewer than three different models is drawn again.
+        Resamples. One in which a score is the same for all models drawn is drawn again.
     seed : int or Generator
         Source of randomness.
 
     Returns
     -------
     DataFrame, shape (rounds, S)
+
+    Raises
+    ------
+    ValueError
+        If the models differ, there are fewer than three, a score is missing, or all scores are equal.
     """
-    if set(scores.index) != set(reference.index):
-        raise ValueError(_difference(scores.index, reference.index))
+    _same_models(scores.index, reference.index)
     if len(scores) < 3 or rounds < 1:
         raise ValueError("resampling needs three or more models and at least one round")
     rng = np.random.default_rng(seed)
-    table = np.column_stack([reference[scores.index].to_numpy(dtype=float), scores.to_numpy(dtype=float)])
+    table = np.column_stack(
+        [_finite(reference[scores.index], "reference score"), _finite(scores.T, "score").T]
+    )
+    if (np.ptp(table, axis=0) == 0).any():
+        raise ValueError("a score or the reference is the same for all models: it correlates with nothing")
     found: list[NDArray[np.float64]] = []
     while len(found) < rounds:
-        chosen = rng.integers(len(table), size=len(table))
-        if len(np.unique(chosen)) >= 3:
-            found.append(np.corrcoef(table[chosen], rowvar=False)[0, 1:])
+        drawn = table[rng.integers(len(table), size=len(table))]
+        if (np.ptp(drawn, axis=0) > 0).all():
+            found.append(np.asarray(np.corrcoef(drawn, rowvar=False))[0, 1:])
     return pd.DataFrame(found, columns=scores.columns)
 
 
@@ -466,23 +490,25 @@ def _ends(benchmark: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.floa
     return low, high
 
 
-def _orders(benchmark: pd.DataFrame) -> NDArray[np.float64]:
-    value = benchmark["score"].to_numpy(dtype=float)
-    i, j = model_pairs(benchmark.index)
-    return np.asarray(np.sign(value[i] - value[j]), dtype=float)
+def _same_models(one: pd.Index, other: pd.Index) -> None:
+    if one.has_duplicates or other.has_duplicates:
+        twice = sorted({*one[one.duplicated()], *other[other.duplicated()]})
+        raise ValueError(f"models occur more than once: {twice}")
+    if set(one) != set(other):
+        raise ValueError(
+            "the two sides rate different models: only in the first "
+            f"{sorted(set(one) - set(other))}, only in the second {sorted(set(other) - set(one))}"
+        )
 
 
-def _aligned(benchmark: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
-    if set(benchmark.index) != set(reference.index):
-        raise ValueError(_difference(benchmark.index, reference.index))
-    return reference.loc[benchmark.index]
-
-
-def _difference(one: pd.Index, other: pd.Index) -> str:
-    return (
-        "the two sides rate different models: only in the first "
-        f"{sorted(set(one) - set(other))}, only in the second {sorted(set(other) - set(one))}"
-    )
+def _finite(values: pd.DataFrame | pd.Series, what: str) -> NDArray[np.float64]:
+    """The numbers, models along the last axis; ValueError naming the models where one is missing."""
+    numbers = values.to_numpy(dtype=float)
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        models = values.columns if isinstance(values, pd.DataFrame) else values.index
+        raise ValueError(f"no finite {what} for {list(models[bad.any(axis=0) if bad.ndim == 2 else bad])}")
+    return numbers
 
 
 def _both_ways(forecasts: ArrayLike, observed: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -495,18 +521,26 @@ def _both_ways(forecasts: ArrayLike, observed: ArrayLike) -> tuple[NDArray[np.fl
 
 
 def _bins(forecasts: NDArray[np.float64], bins: int) -> NDArray[np.intp]:
-    """Number of the bin of each forecast; a forecast on an edge falls into the upper bin."""
+    """Bins of forecasts and their mirrors, one after the other as :func:`_both_ways` returns them.
+
+    A forecast on an edge belongs to the bin that is farther from one half, and its mirror to the mirrored
+    bin, so that naming the other model first changes nothing. (A forecast of one half itself, between two
+    bins, counts above where it is named.)
+    """
     if bins < 1:
         raise ValueError(f"bins must be at least 1, got {bins}")
-    return np.minimum((forecasts * bins).astype(np.intp), bins - 1)
+    half = len(forecasts) // 2
+    # Rounded, since 1 - 0.9 is a little less than 0.1.
+    place = np.round(np.maximum(forecasts[:half], forecasts[half:]) * bins, 9)
+    upper = np.minimum(place.astype(np.intp), bins - 1)
+    first = np.where(forecasts[:half] >= forecasts[half:], upper, bins - 1 - upper)
+    return np.concatenate([first, bins - 1 - first])
 
 
 def _wilson(
     share: NDArray[np.float64], n: NDArray[np.float64], level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level}")
-    z = norm.ppf((1 + level) / 2)
+    z = normal_quantile(level)
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     # At a share of 0 or 1 the interval ends there; rounding must not leave the share outside.

@@ -23,12 +23,11 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
-from scipy.stats import norm
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from rearena.ranking import counts as counting
-from rearena.ranking.intervals import approximate_ranks
+from rearena.ranking.intervals import approximate_ranks, normal_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,15 +40,19 @@ _LAST_STEP = 1e-6
 # Beyond this step the quadratic model may overshoot, so the likelihood is looked at before it is taken.
 _SAFE_STEP = 0.5
 _ITERATIONS = 100
-# Smallest pivot of the Hessian's Cholesky factor, relative to the largest, that still determines a rating.
-_SINGULAR = 1e-6
+# Share of a model's curvature that must be left when all others are given; rounding leaves about 1e-16.
+_SINGULAR = 1e-12
+# No count of battles that fits a computer gives a coefficient beyond this: the search is running away.
+_FARTHEST = 50.0
+# Penalty under which a resample without finite ratings is fitted.
+_RESCUE = 1e-3
 
 
 class ConvergenceError(RuntimeError):
     """The search for the maximum of the likelihood did not settle."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BradleyTerry:
     r"""A fitted Bradley-Terry model and every setting that made it.
 
@@ -144,7 +147,7 @@ class BradleyTerry:
         DataFrame
             Index model; columns ``lower, upper``, in rating points.
         """
-        half = _quantile(level) * self.standard_errors
+        half = normal_quantile(level) * self.standard_errors
         return pd.DataFrame({"lower": self.ratings - half, "upper": self.ratings + half})
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
@@ -156,6 +159,7 @@ class BradleyTerry:
             "method": "sandwich",
             "reference": self.reference,
             "anchor": self.anchor,
+            "anchor_rating": self.anchor_rating,
             "scale": self.scale,
             "base": self.base,
             "ridge": self.ridge,
@@ -214,8 +218,11 @@ def fit(
     """
     if not (np.isfinite(ridge) and ridge >= 0):
         raise ValueError(f"ridge must be finite and not negative, got {ridge}")
-    if not (scale > 0 and base > 1):
-        raise ValueError(f"scale must be positive and base above 1, got {scale} and {base}")
+    if not (0 < scale < np.inf and 1 < base < np.inf and np.isfinite(anchor_rating)):
+        raise ValueError(
+            "scale must be positive, base above 1 and all finite, got "
+            f"scale {scale}, base {base}, anchor_rating {anchor_rating}"
+        )
     counts = counting.from_battles(battles) if isinstance(battles, pd.DataFrame) else battles
     for name in (reference, anchor):
         if name is not None:
@@ -259,9 +266,12 @@ def bootstrap(
     size ``n`` over the observed cells, so a round costs the same for a thousand and for a million votes. Rows
     are taken as independent: where several rows come from one prompt or voter, intervals are too narrow.
 
-    A resample can separate a model that hardly ever loses (or wins), and then has no finite maximum. Such a
-    round is refitted with ``ridge = 1e-3``, so that it stays in the tail that it belongs to instead of being
-    dropped; how many were is in ``attrs["separated"]``.
+    A resample can separate a model that hardly ever loses (or wins), or leave a model with few battles out;
+    then it has no finite maximum. Such a round is refitted with ``ridge = 1e-3``, and shifted so that the
+    models that are still comparable keep their mean: a separated model lands far out in its tail, where it
+    belongs; one that was left out lands near the mean of the others, which hides how little is known of it.
+    ``attrs["separated"]`` and ``attrs["disconnected"]`` count the rounds: where they are not few, use the
+    sandwich or more battles.
 
     Parameters
     ----------
@@ -297,7 +307,7 @@ def bootstrap(
     share = cells[seen] / cells.sum()
     rng = np.random.default_rng(seed)
     draws = np.empty((rounds, len(counts.models)))
-    resample, separated = np.zeros_like(cells), 0
+    resample, separated, disconnected = np.zeros_like(cells), 0, 0
     with threadpool_limits(1, "blas"):
         for row in tqdm(draws, desc="bootstrap", mininterval=1, disable=not progress):
             resample[seen] = rng.multinomial(int(cells.sum()), share)
@@ -305,16 +315,20 @@ def bootstrap(
             try:
                 row[:], _ = _newton(drawn, ridge, whole.coefficients)
             except ConvergenceError:
-                separated += 1
-                row[:], _ = _newton(drawn, 1e-3, whole.coefficients)
-    zero = draws.mean(axis=1) if anchor is None else draws[:, _at(counts.models, anchor)]
+                core, joined = drawn.core()
+                separated, disconnected = separated + joined, disconnected + (not joined)
+                row[:], _ = _newton(drawn, max(ridge, _RESCUE), whole.coefficients)
+                row += (whole.coefficients - row)[core].mean()
+    zero = 0.0 if anchor is None else draws[:, [_at(counts.models, anchor)]]
     frame = pd.DataFrame(
-        anchor_rating + whole.unit * (draws - zero[:, None]), columns=pd.Index(counts.models, name="model")
+        anchor_rating + whole.unit * (draws - zero), columns=pd.Index(counts.models, name="model")
     )
     frame.attrs = {
         "rounds": rounds,
         "separated": separated,
+        "disconnected": disconnected,
         "anchor": anchor,
+        "anchor_rating": anchor_rating,
         "scale": scale,
         "base": base,
         "ridge": ridge,
@@ -330,19 +344,13 @@ def _newton(counts: Counts, ridge: float, start: NDArray[np.float64]) -> tuple[N
     """
     won, tied, lost = counts.outcomes.T
     n, score = won + tied + lost, won + tied / 2
+    free = _free(counts, ridge)
     xi = start - start.mean()
     for iteration in range(1, _ITERATIONS + 1):
         p = expit(xi[counts.first] - xi[counts.second])
         gradient = _spread(counts, score - n * p) - ridge * xi
-        try:
-            factor = cho_factor(_hessian(counts, n * p * (1 - p), ridge), overwrite_a=True)
-        except (np.linalg.LinAlgError, ValueError) as error:  # singular, or not finite
-            raise ConvergenceError(_unsettled(counts, iteration)) from error
-        # A separated or disconnected model has no curvature left: rounding would decide where it goes.
-        pivots = np.abs(np.diag(factor[0]))
-        if pivots.min() < _SINGULAR * pivots.max():
-            raise ConvergenceError(_unsettled(counts, iteration))
-        step = cho_solve(factor, gradient)
+        step = np.zeros_like(xi)
+        step[free] = cho_solve(_factor(counts, n * p * (1 - p), ridge, free), gradient[free])
         step -= step.mean()
         size = np.abs(step).max()
         if size < _LAST_STEP:
@@ -351,15 +359,16 @@ def _newton(counts: Counts, ridge: float, start: NDArray[np.float64]) -> tuple[N
             value = _log_likelihood(counts, n, score, ridge, xi)
             while _log_likelihood(counts, n, score, ridge, xi + step) < value:
                 step /= 2
-        xi += step
-    raise ConvergenceError(_unsettled(counts, _ITERATIONS))
+        xi = xi + step
+        if np.abs(xi).max() > _FARTHEST:
+            break
+    raise ConvergenceError(_UNSETTLED)
 
 
-def _unsettled(counts: Counts, iterations: int) -> str:
-    return (
-        f"Newton's method did not settle in {iterations} steps over {len(counts.models)} models: the ratings "
-        "are finite in theory but some pair is nearly separated. Fit with ridge > 0"
-    )
+_UNSETTLED = (
+    "Newton's method did not settle: some models are separated from the others, or nearly so. "
+    "Leave them out, add battles, or fit with ridge > 0"
+)
 
 
 def _log_likelihood(
@@ -390,29 +399,45 @@ def _laplacian(counts: Counts, value: NDArray[np.float64]) -> NDArray[np.float64
     return matrix
 
 
-def _hessian(counts: Counts, value: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
-    """Hessian made invertible along (1, ..., 1), the direction that the likelihood does not see.
+def _free(counts: Counts, ridge: float) -> NDArray[np.intp]:
+    """Models whose coefficients are searched for.
 
-    The constant that is added there scales with the matrix, keeps it well conditioned, and changes nothing
-    in centred vectors.
+    The likelihood does not see a shift of all of them, so that without a ridge one must stay put: that with
+    the most battles, to which the others are tied best.
     """
-    matrix = _laplacian(counts, value)
-    matrix += max(np.trace(matrix) / len(matrix) ** 2, np.finfo(float).tiny)
-    if ridge:
-        matrix[np.diag_indices_from(matrix)] += ridge
-    return matrix
+    every = np.arange(len(counts.models))
+    return every if ridge else np.delete(every, counts.battles_per_model().argmax())
+
+
+def _factor(
+    counts: Counts, value: NDArray[np.float64], ridge: float, free: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], bool]:
+    """Cholesky factor of the Hessian of the free coefficients; ConvergenceError where it is singular."""
+    hessian = _laplacian(counts, value)[np.ix_(free, free)]
+    hessian[np.diag_indices_from(hessian)] += ridge
+    curvature = hessian.diagonal().copy()
+    try:
+        factor: tuple[NDArray[np.float64], bool] = cho_factor(hessian, overwrite_a=True)
+    except (np.linalg.LinAlgError, ValueError) as error:  # singular, or not finite
+        raise ConvergenceError(_UNSETTLED) from error
+    if (np.diag(factor[0]) ** 2 < _SINGULAR * curvature).any():
+        raise ConvergenceError(_UNSETTLED)
+    return factor
 
 
 def _sandwich(counts: Counts, ridge: float, xi: NDArray[np.float64]) -> NDArray[np.float64]:
     """A^-1 B A^-1 of centred coefficients, shape (M, M)."""
     p = expit(xi[counts.first] - xi[counts.second])
     won, tied, lost = counts.outcomes.T
-    bread = cho_factor(_hessian(counts, (won + tied + lost) * p * (1 - p), ridge))
+    free = _free(counts, ridge)
+    bread = _factor(counts, (won + tied + lost) * p * (1 - p), ridge, free)
     meat = _laplacian(counts, won * (1 - p) ** 2 + tied * (0.5 - p) ** 2 + lost * p**2)
-    half = cho_solve(bread, meat)
-    covariance = cho_solve(bread, half.T)
+    half = cho_solve(bread, meat[np.ix_(free, free)])
+    covariance = np.zeros_like(meat)
+    covariance[np.ix_(free, free)] = cho_solve(bread, half.T)
     centre = _contrast(counts.models, None)
-    return centre @ ((covariance + covariance.T) / 2) @ centre
+    centred: NDArray[np.float64] = centre @ ((covariance + covariance.T) / 2) @ centre
+    return centred
 
 
 def _contrast(models: tuple[str, ...], reference: str | None) -> NDArray[np.float64]:
@@ -429,9 +454,3 @@ def _at(models: tuple[str, ...], name: str) -> int:
     if name not in models:
         raise KeyError(f"model {name!r} is not among the {len(models)} models of these battles")
     return models.index(name)
-
-
-def _quantile(level: float) -> float:
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level}")
-    return float(norm.ppf((1 + level) / 2))

@@ -13,12 +13,14 @@ how much the order matters. It is not a confidence interval: the contests are th
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from rearena.ranking.counts import coded
 from rearena.ranking.kernels import replay_elo
 
 if TYPE_CHECKING:
@@ -71,16 +73,16 @@ def replay(
         raise ValueError(f"k must be positive, got {k}")
     if not (scale > 0 and base > 1):
         raise ValueError(f"scale must be positive and base above 1, got {scale} and {base}")
-    models, first, second, outcome = _contests(battles)
-    results = np.full((len(_rows(orders)), len(models)), float(initial))
-    rng = _generator(orders, seed)
+    models, first, second, outcome = coded(battles)
+    if "weight" in battles.columns and (battles["weight"] != 1).any():
+        raise ValueError("Elo replays single contests: repeat a row of weight n n times before replaying it")
+    if not len(outcome):
+        raise ValueError("there are no battles to replay")
+    drawn = _orders(orders, len(outcome), seed)
+    results = np.full((len(drawn), len(models)), float(initial))
     for row, order in zip(
-        tqdm(results, desc="orders", mininterval=1, disable=not progress), _rows(orders), strict=True
+        tqdm(results, desc="orders", mininterval=1, disable=not progress), drawn, strict=True
     ):
-        if rng is not None:
-            order = rng.permutation(len(first))
-        elif not np.array_equal(np.sort(order), np.arange(len(first))):
-            raise ValueError(f"every order must be a permutation of the {len(first)} rows of the battles")
         replay_elo(row, first, second, outcome, order, float(k), np.log(base) / scale)
     return pd.DataFrame(results, columns=pd.Index(models, name="model"))
 
@@ -105,45 +107,22 @@ def expected_scores(ratings: pd.Series, scale: float = 400.0, base: float = 10.0
     return pd.DataFrame(expected, index=ratings.index, columns=ratings.index)
 
 
-def _rows(orders: int | NDArray[np.intp]) -> range | NDArray[np.intp]:
-    if isinstance(orders, int):
-        if orders < 1:
-            raise ValueError(f"orders must be at least 1, got {orders}")
-        return range(orders)
-    if orders.ndim != 2:
-        raise ValueError(f"orders must have shape (orders, contests), got {orders.shape}")
-    return orders
-
-
-def _generator(
-    orders: int | NDArray[np.intp], seed: int | np.random.Generator | None
-) -> np.random.Generator | None:
-    if not isinstance(orders, int):
-        return None
+def _orders(
+    orders: int | NDArray[np.intp], contests: int, seed: int | np.random.Generator | None
+) -> list[NDArray[np.intp]]:
+    """The orders that were given, checked; or as many random ones as were asked for."""
+    if isinstance(orders, np.ndarray) and orders.ndim:
+        if orders.ndim != 2 or orders.dtype.kind not in "iu":
+            raise ValueError(
+                f"orders must be integers of shape (orders, contests), got {orders.dtype} {orders.shape}"
+            )
+        if not (np.sort(orders, axis=1) == np.arange(contests)).all():
+            raise ValueError(f"every order must be a permutation of the {contests} rows of the battles")
+        return list(orders.astype(np.intp))
+    number = operator.index(orders)
+    if number < 1:
+        raise ValueError(f"orders must be at least 1, got {number}")
     if seed is None:
         raise ValueError("random orders need a seed: pass seed=, an integer or a numpy Generator")
-    return np.random.default_rng(seed)
-
-
-def _contests(
-    battles: pd.DataFrame,
-) -> tuple[list[str], NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    missing = [c for c in ("model_a", "model_b", "outcome") if c not in battles.columns]
-    if missing:
-        raise ValueError(f"battles lack the column(s) {', '.join(missing)}; found {list(battles.columns)}")
-    if "weight" in battles.columns and (battles["weight"] != 1).any():
-        raise ValueError("Elo replays single contests: repeat a row of weight n n times before replaying it")
-    codes, names = pd.factorize(pd.concat([battles["model_a"], battles["model_b"]]), sort=True)
-    outcome = battles["outcome"].to_numpy(dtype=np.float64)
-    first, second = codes[: len(outcome)].astype(np.intp), codes[len(outcome) :].astype(np.intp)
-    if not len(outcome):
-        raise ValueError("there are no battles to replay")
-    wrong = (first < 0) | (second < 0) | (first == second) | ~np.isin(outcome, [0.0, 0.5, 1.0])
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        shown = battles.iloc[row][["model_a", "model_b", "outcome"]].to_dict()
-        raise ValueError(
-            f"battle in row {row} (counted from 0) needs two different models and an outcome of 1, 0.5 or 0, "
-            f"but is {shown}"
-        )
-    return list(names), first, second, outcome
+    rng = np.random.default_rng(seed)
+    return [rng.permutation(contests) for _ in range(number)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -38,6 +39,18 @@ def approximate_ranks(lower: ArrayLike, upper: ArrayLike) -> NDArray[np.intp]:
     if np.isnan(low).any() or np.isnan(high).any() or (low > high).any():
         raise ValueError("every interval needs ends that are numbers, the lower not above the upper")
     return 1 + len(low) - np.searchsorted(np.sort(low), high, side="right")
+
+
+def checked_level(level: float) -> float:
+    """Hand back a nominal coverage; ValueError unless it lies between 0 and 1."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level}")
+    return level
+
+
+def normal_quantile(level: float) -> float:
+    """Half-width of a two-sided normal interval, in standard errors: 1.96 for 0.95."""
+    return float(norm.ppf((1 + checked_level(level)) / 2))
 
 
 def from_draws(
@@ -74,9 +87,7 @@ def from_draws(
     ValueError
         If the level or the method is not one of those above.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level}")
-    tail = (1 - level) / 2
+    tail = (1 - checked_level(level)) / 2
     low, high = np.quantile(draws[estimate.index].to_numpy(), [tail, 1 - tail], axis=0)
     if method == "pivot":
         centre = estimate.to_numpy()

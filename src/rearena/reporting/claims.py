@@ -41,6 +41,7 @@ _ALLOWED: dict[Kind, tuple[Verdict, ...]] = {
     "analogous": ("supported", "contradicted", "not checkable"),
     "simulated": ("reproduced", "close", "not reproduced", "erratum", "mechanism shown", "not checkable"),
 }
+_MONTE_CARLO = "three Monte-Carlo standard errors"
 # Directions that are held to the number itself, without a tolerance.
 _STRICT = ("greater", "less")
 # "Close" is the right sign and at most this factor away.
@@ -101,8 +102,9 @@ def judge(
     KeyError
         If the claim is unknown.
     ValueError
-        If the kind or the verdict is not on its list, the verdict is not open to that kind, or the claim has
-        neither a number nor a tolerance to compare with and no verdict was given.
+        If the kind or the verdict is not on its list, the claim is not checked on that kind, the verdict is
+        not open to it, a success is given where a comparison can be made, a standard error where the
+        tolerance does not rest on one, or nothing where there is nothing to compare with.
     """
     row = claim(claim_id)
     if kind not in KINDS:
@@ -112,10 +114,24 @@ def judge(
             raise ValueError(f"verdict must be one of {', '.join(VERDICTS)}, got {verdict!r}")
         if verdict not in _ALLOWED[kind]:
             raise ValueError(f"{kind} evidence cannot carry the verdict {verdict!r} (claim {claim_id})")
-        return verdict, float("nan")
+    if verdict != "not checkable" and kind not in str(row["kinds"]).split(";"):
+        raise ValueError(f"claim {claim_id} is checked on {row['kinds']} evidence, not on {kind}")
+    if standard_error is not None and row["tolerance_basis"] != _MONTE_CARLO:
+        raise ValueError(f"claim {claim_id} has a tolerance of its own, not {_MONTE_CARLO}")
     tolerance = float(row["tolerance"]) if standard_error is None else 3 * standard_error
     value, direction = float(row["value"]), str(row["direction"])
     comparable = direction in _STRICT or (direction != "none" and not np.isnan(tolerance))
+    if verdict is not None:
+        if (
+            verdict in ("reproduced", "close")
+            and comparable
+            and direction not in _STRICT
+            and not np.isnan(value)
+        ):
+            raise ValueError(
+                f"claim {claim_id} has a number to compare with: leave the verdict to the comparison"
+            )
+        return verdict, float("nan")
     if kind == "analogous" or not comparable or np.isnan(value) or np.isnan(ours):
         raise ValueError(
             f"claim {claim_id} on {kind} evidence has no number or tolerance to compare with: "
