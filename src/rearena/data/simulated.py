@@ -88,6 +88,11 @@ def benchmark_draws(
     -------
     ability : Series, length ``models``
     draws : DataFrame, shape (rounds, models)
+
+    Raises
+    ------
+    ValueError
+        If a size is below 2.
     """
     if min(models, prompts, rounds) < 2:
         raise ValueError(f"models, prompts and rounds must be at least 2, got {models}, {prompts}, {rounds}")

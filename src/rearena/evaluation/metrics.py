@@ -26,7 +26,7 @@ Agreement = Literal["printed", "notebook", "table"]
 
 
 def model_pairs(models: pd.Index) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Positions of the two models of every unordered pair, each shape (M(M-1)/2,)."""
+    """Positions of the two models of every unordered pair, each of shape (M(M-1)/2,) for M models."""
     first, second = np.triu_indices(len(models), 1)
     return first, second
 
@@ -71,7 +71,10 @@ def separated(benchmark: pd.DataFrame, overlap: Overlap = "open") -> NDArray[np.
 
 
 def separability(benchmark: pd.DataFrame, overlap: Overlap = "open") -> float:
-    """Share of model pairs with non-overlapping intervals, in [0, 1] (Arena-Hard, section 3)."""
+    """Share of model pairs with non-overlapping intervals, in [0, 1].
+
+    Source: Arena-Hard, section 3. Parameters and errors as for :func:`separated`.
+    """
     return float(separated(benchmark, overlap).mean())
 
 
@@ -259,7 +262,17 @@ def draw_shares(draws: pd.DataFrame) -> NDArray[np.float64]:
 
 
 def outcomes(scores: pd.Series) -> NDArray[np.float64]:
-    """Whether the first model of each pair has the higher score: 1, 0, or 0.5 for equal scores."""
+    """Whether the first model of each pair has the higher score: 1, 0, or 0.5 for equal scores.
+
+    Parameters
+    ----------
+    scores : Series, length M
+        Indexed by model, in any unit.
+
+    Returns
+    -------
+    ndarray, shape (M(M-1)/2,)
+    """
     value = _finite(scores, "score")
     i, j = model_pairs(scores.index)
     return np.asarray((1 + np.sign(value[i] - value[j])) / 2, dtype=float)
@@ -342,6 +355,11 @@ def reliability_curve(
     DataFrame
         One row per bin that holds a forecast: ``forecast`` (mean), ``observed`` (mean), ``lower, upper``,
         ``pairs`` (how many different pairs the bin holds).
+
+    Raises
+    ------
+    ValueError
+        If the vectors differ in length, a number is outside [0, 1], or bins or level are out of range.
     """
     f, o = _both_ways(forecasts, observed)
     pair = np.tile(np.arange(len(f) // 2), 2)
@@ -369,6 +387,11 @@ def brier_decomposition(forecasts: ArrayLike, observed: ArrayLike, bins: int = 1
     Returns
     -------
     BrierDecomposition
+
+    Raises
+    ------
+    ValueError
+        As :func:`reliability_curve`.
     """
     f, o = _both_ways(forecasts, observed)
     place = _bins(f, bins)
@@ -429,6 +452,11 @@ def pearson_interval(scores: pd.Series, reference: pd.Series, level: float = 0.9
     Returns
     -------
     lower, upper : float
+
+    Raises
+    ------
+    ValueError
+        As :func:`rank_correlations`.
     """
     rank_correlations(scores, reference)  # the same demands on the input, the same errors
     found = pearsonr(scores.to_numpy(dtype=float), reference[scores.index].to_numpy(dtype=float))

@@ -151,7 +151,19 @@ class BradleyTerry:
         return pd.DataFrame({"lower": self.ratings - half, "upper": self.ratings + half})
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
-        """Ratings, best first: ``rating, lower, upper, rank, battles``, with the settings in ``attrs``."""
+        """Ratings, best first.
+
+        Parameters
+        ----------
+        level : float in (0, 1)
+            Nominal coverage of each interval.
+
+        Returns
+        -------
+        DataFrame
+            Index model; ``rating, lower, upper`` (points), approximate ``rank``, ``battles``; settings in
+            ``attrs``.
+        """
         frame = self.intervals(level).assign(rating=self.ratings, battles=self.battles)
         frame["rank"] = approximate_ranks(frame["lower"], frame["upper"])
         frame.attrs = {

@@ -21,7 +21,23 @@ def replay_elo(
     k: float,
     rate: float,
 ) -> None:
-    """Update ``ratings`` in place by the contests, in ``order``. ``rate`` is ln(base) / scale."""
+    """Update ratings in place, contest by contest (RWQ-Elo, equations (1) to (4)).
+
+    Parameters
+    ----------
+    ratings : ndarray, shape (M,)
+        Points; changed.
+    first, second : ndarray of int, shape (N,)
+        The two models of each contest.
+    outcome : ndarray, shape (N,)
+        1, 0.5 or 0 for the first.
+    order : ndarray of int, shape (N,)
+        Row numbers, in the order of play.
+    k : float
+        Points that a contest moves at most.
+    rate : float
+        ln(base) / scale.
+    """
     for contest in order:
         a, b = first[contest], second[contest]
         expected = 1.0 / (1.0 + np.exp(rate * (ratings[b] - ratings[a])))

@@ -65,7 +65,7 @@ def interval_chart(
 
 
 def draw_intervals(axis: Axes, frame: pd.DataFrame) -> None:
-    """Draw what :func:`interval_chart` shows into given axes."""
+    """Draw what :func:`interval_chart` shows, from the same frame, into given axes."""
     label = _label(frame)
     names = list(dict.fromkeys(frame[label]))
     series = list(_series(frame))
@@ -73,10 +73,16 @@ def draw_intervals(axis: Axes, frame: pd.DataFrame) -> None:
         rows = frame if name is None else frame[frame["series"] == name]
         shift = (number - (len(series) - 1) / 2) * min(0.26, 0.7 / len(series))
         for row in rows.to_dict("records"):
-            colour = maker(row["model"])[1] if label == "model" and len(series) == 1 else _SERIES[number]
+            colour = (
+                maker(row["model"])[1]
+                if label == "model" and len(series) == 1
+                else _SERIES[number % len(_SERIES)]
+            )
             height = names.index(row[label]) + shift
             axis.plot([row["lower"], row["upper"]], [height, height], color=colour, linewidth=1.6, zorder=2)
-            axis.plot(row["value"], height, _MARKERS[number], color=colour, markersize=4.2, zorder=3)
+            axis.plot(
+                row["value"], height, _MARKERS[number % len(_MARKERS)], color=colour, markersize=4.2, zorder=3
+            )
     axis.set_yticks(range(len(names)), names)
     axis.set_ylim(len(names) - 0.4, -0.6)
 
@@ -205,14 +211,23 @@ def line_panels(frame: pd.DataFrame, *, xlabel: str, ylabels: Mapping[str, str],
                     rows["x"], rows["lower"], rows["upper"], color=colour, alpha=0.18, linewidth=0
                 )
             axis.plot(
-                rows["x"], rows["value"], f"-{_MARKERS[number]}", color=colour, markersize=4, label=name
+                rows["x"],
+                rows["value"],
+                f"-{_MARKERS[number % len(_MARKERS)]}",
+                color=colour,
+                markersize=4,
+                label=name,
             )
         if "target" in part and part["target"].notna().any():
             height = part["target"].iloc[0]
             axis.axhline(height, color=INK, linewidth=0.9, linestyle="--", label=target)
         axis.set(xlabel=xlabel, ylabel=ylabel)
-    handles, labels = grid.flat[0].get_legend_handles_labels()
-    fig.legend(handles, labels, fontsize=8, loc="outside upper right", ncols=len(handles))
+    entries = {
+        label: handle
+        for axis in grid.flat
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    fig.legend(entries.values(), entries, fontsize=8, loc="outside upper right", ncols=len(entries))
     return fig
 
 
@@ -272,7 +287,13 @@ def _legend(fig: Figure, axis: Axes, frame: pd.DataFrame) -> None:
     if len(series) > 1:
         handles = [
             Line2D(
-                [], [], color=_SERIES[k], marker=_MARKERS[k], linewidth=1.6, markersize=4.2, label=str(name)
+                [],
+                [],
+                color=_SERIES[k % 7],
+                marker=_MARKERS[k % 7],
+                linewidth=1.6,
+                markersize=4.2,
+                label=str(name),
             )
             for k, name in enumerate(series)
         ]

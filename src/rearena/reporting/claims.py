@@ -56,7 +56,7 @@ def table() -> pd.DataFrame:
 
 
 def claim(claim_id: str) -> pd.Series[Any]:
-    """One row of the claims.
+    """One row of the claims, by its id.
 
     Raises
     ------

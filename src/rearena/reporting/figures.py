@@ -149,6 +149,13 @@ def save_table(frame: pd.DataFrame, name: str, *, kinds: Sequence[Kind]) -> pd.D
 
     Numbers keep seven significant digits: enough for every printed one, and few enough that another machine's
     rounding does not show.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Written with its index.
+    name, kinds
+        As for :func:`save`, with the same errors.
     """
     _, target = _target(name, kinds)
     write_text(target.with_name(target.name + ".csv"), frame.to_csv(float_format="%.7g", lineterminator="\n"))
