@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import requests
 
 from rearena import project
 from rearena.data import downloads
@@ -126,6 +127,58 @@ def test_offline_and_not_downloaded_are_said(checkout: Callable[..., Path]) -> N
     with pytest.raises(downloads.SourceError, match="one is not downloaded: run `make data`"):
         downloads.path("one")
     assert "REARENA_OFFLINE forbids the network" in str(downloads.fetch()["one"])
+
+
+def test_a_file_gets_the_mode_of_any_other(
+    checkout: Callable[..., Path], mirror: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = checkout(row("one"), row("two"))
+    mirror()
+    ordinary = home / "ordinary"
+    ordinary.write_bytes(b"")
+    assert downloads.path("one").stat().st_mode == ordinary.stat().st_mode
+
+    class Network:
+        def __init__(self, **_: object) -> None: ...
+
+        def __call__(self, url: str, output_file: str, keeper: object) -> None:
+            Path(output_file).write_bytes(CONTENT)
+
+    monkeypatch.setattr("pooch.HTTPDownloader", Network)
+    monkeypatch.delenv("REARENA_MIRROR")
+    monkeypatch.delenv("REARENA_OFFLINE")
+    assert downloads.fetch(["two"]) == {}
+    assert downloads.path("two").stat().st_mode == ordinary.stat().st_mode
+    assert sorted(file.name for file in downloads.path("two").parent.iterdir()) == ["one.csv", "two.csv"]
+
+
+@pytest.mark.parametrize(
+    ("error", "tries"),
+    [
+        (requests.ConnectionError("refused"), ["one"] * 3 + ["two"]),
+        (requests.HTTPError("503: no connection to the backend"), ["one"] * 3 + ["two"] * 3),
+    ],
+)
+def test_only_a_missing_connection_ends_the_retries(
+    checkout: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, error: Exception, tries: list[str]
+) -> None:
+    checkout(row("one"), row("two"))
+    monkeypatch.delenv("REARENA_OFFLINE")
+    tried: list[str] = []
+
+    class Network:
+        def __init__(self, **_: object) -> None: ...
+
+        def __call__(self, url: str, output_file: str, keeper: object) -> None:
+            tried.append(Path(url).stem)
+            raise error
+
+    monkeypatch.setattr("pooch.HTTPDownloader", Network)
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    failures = downloads.fetch()
+    assert list(failures) == ["one", "two"]
+    assert all(isinstance(failure, downloads.SourceError) for failure in failures.values())
+    assert tried == tries
 
 
 def test_a_mirror_that_is_no_folder_is_an_error_not_an_absence(

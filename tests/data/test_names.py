@@ -53,6 +53,24 @@ def test_quotes_and_line_ends_are_read_as_csv(tmp_path: Path, monkeypatch: pytes
     assert names.between("leaderbot_to_board") == {"a, b": "Größe"}
 
 
+@pytest.mark.parametrize("pair", ["leaderbot", "../names/leaderbot_to_board", "../sources", ""])
+def test_an_unknown_map_is_answered_with_those_there_are(pair: str) -> None:
+    with pytest.raises(KeyError, match=r"no map of names .*leaderbot_to_board, wildbench_to_leaderboard"):
+        names.between(pair)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rows", ["a,b\na,c\n", "a,b\nc\n", "a,b\nc,d,e\n", "a,b\n,d\n"])
+def test_rows_that_are_no_map_are_refused_by_their_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: str
+) -> None:
+    folder = tmp_path / "data" / "names"
+    folder.mkdir(parents=True)
+    (folder / "leaderbot_to_board.csv").write_text(f"leaderbot,board\n{rows}")
+    monkeypatch.setattr(names, "root", lambda: tmp_path)
+    with pytest.raises(ValueError, match=r"leaderbot_to_board\.csv, line 3: .* is not two names, or listed"):
+        names.between("leaderbot_to_board")
+
+
 def test_every_map_is_described():
     folder = project.root() / "data" / "names"
     described = (folder / "README.md").read_text(encoding="utf-8")

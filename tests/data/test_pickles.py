@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rearena.data import pickles
 
@@ -122,3 +125,158 @@ def test_omitted_classes_leave_an_inert_object(tmp_path):
 def test_damaged_pickles_are_refused_with_the_name_of_the_file(tmp_path, content):
     with pytest.raises(pickle.UnpicklingError, match=r"table\.pkl is damaged"):
         pickles.load(written(tmp_path, content))
+
+
+# Pickles by hand: pieces of the stack machine, put together
+
+
+def plain(value: object) -> bytes:
+    """Opcodes that leave a plain value on the stack."""
+    return pickle.dumps(value, protocol=3)[2:-1]
+
+
+def named(module: str, name: str) -> bytes:
+    return f"c{module}\n{name}\n".encode()
+
+
+def called(function: bytes, *arguments: bytes) -> bytes:
+    return function + b"(" + b"".join(arguments) + b"tR"
+
+
+DTYPE = named("numpy", "dtype")
+RECONSTRUCT = named("numpy.core.multiarray", "_reconstruct")
+EMPTY = called(RECONSTRUCT, named("numpy", "ndarray"), plain((0,)), plain(b"b"))
+FRAME = named("pandas.core.frame", "DataFrame") + b")\x81"
+
+
+def typed(code: str) -> bytes:
+    return called(DTYPE, plain(code), plain(False), plain(True))
+
+
+def array_state(shape: object, code: str, raw: object) -> bytes:
+    return b"(" + plain(1) + plain(shape) + typed(code) + plain(False) + plain(raw) + b"tb"
+
+
+def refused(tmp_path, content: bytes, message: str) -> None:
+    with pytest.raises(pickles.RefusedError, match=rf"table\.pkl .*{message}"):
+        pickles.load(written(tmp_path, content + b"."))
+
+
+def attributes() -> dict[str, object]:
+    return {
+        f"{kind}.{name}": value for kind in (pd.Index, pd.DataFrame) for name, value in vars(kind).items()
+    }
+
+
+@pytest.mark.parametrize(("module", "name"), sorted(pickles.ADMITTED))
+def test_no_class_and_no_function_takes_a_state_or_an_item(tmp_path, module, name):
+    before = attributes()
+    refused(
+        tmp_path, named(module, name) + plain((None, {"tolist": 1, "__call__": 2})) + b"b", "sets the state"
+    )
+    for item in (plain("tolist") + plain(1) + b"s", b"(" + plain("tolist") + plain(1) + b"u"):
+        with pytest.raises(pickle.UnpicklingError, match=r"table\.pkl"):
+            pickles.load(written(tmp_path, named(module, name) + item + b"."))
+    assert attributes() == before
+
+
+@pytest.mark.parametrize("target", [plain({}), plain([]), plain("text"), plain(None)])
+def test_plain_values_take_no_state(tmp_path, target):
+    refused(tmp_path, target + plain({"a": 1}) + b"b", "sets the state of a")
+
+
+@pytest.mark.parametrize(
+    "code", ["V8", "O,O", "f8,O", "(2,)O", "M8[ns]", "c16", ">f8", "f8\n", "U9999999", "a" * 99]
+)
+def test_values_other_than_numbers_text_and_objects_are_refused(tmp_path, code):
+    refused(tmp_path, typed(code), "has values of type")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        plain((3, "<", None, None, None, -1, -1, 63)),
+        plain((3, ">", None, None, None, -1, -1, 0)),
+        plain((3, "<", None, None, None, 16, 8, 0)),
+        plain((3, "<", None, ("x",), {}, 8, 1, 63)),
+        b"(" + plain(3) + plain("<") + b"(" + typed("O8") + plain((1,)) + b"t" + plain(None) * 2 + b"t",
+    ],
+)
+def test_a_forged_type_is_refused_and_the_process_keeps_its_own(tmp_path, state):
+    refused(tmp_path, typed("f8") + state + b"b", "gives float64 another state than its own")
+    assert np.dtype("f8").__reduce__()[2] == (3, "<", None, None, None, -1, -1, 0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "code", "raw"),
+    [
+        ((4,), "O8", ["one"]),
+        ((1,), "O8", b"12345678"),
+        ((1,), "f8", b"1234567"),
+        ((1,), "f8", b"123456789"),
+        ((1,), "f8", [1.0]),
+        ((-1, -1), "f8", b"12345678"),
+        ((2,), "U2", b"12345678"),
+    ],
+)
+def test_values_that_do_not_fit_an_array_are_refused(tmp_path, shape, code, raw):
+    refused(tmp_path, EMPTY + array_state(shape, code, raw), "state that does not fit")
+
+
+def test_an_array_keeps_its_first_values(tmp_path):
+    state = array_state((1,), "f8", bytes(8))
+    assert pickles.load(written(tmp_path, EMPTY + state + b".")).tolist() == [0.0]
+    refused(tmp_path, EMPTY + state + state, "state that does not fit")
+
+
+@pytest.mark.parametrize("shape", [(2**62, 2**62, 0), (2**64, 0), (1,) * 99, "a", ("a",), (0.5, 2), None, 1])
+def test_a_shape_that_cannot_be_is_an_error(tmp_path, shape):
+    with pytest.raises(pickle.UnpicklingError, match=r"table\.pkl"):
+        pickles.load(written(tmp_path, EMPTY + array_state(shape, "f8", bytes(8)) + b"."))
+
+
+def a_frame(columns: int, *positions: slice) -> bytes:
+    """Frame of one row, with a block of two columns at each of the positions."""
+    slices = [called(named("builtins", "slice"), plain(part.start), plain(part.stop)) for part in positions]
+    values = EMPTY + array_state((2, 1), "i8", np.array([5, 7], dtype="<i8").tobytes())
+    unpickle = named("pandas._libs.internals", "_unpickle_block")
+    blocks = b"(" + b"".join(called(unpickle, values, part, plain(2)) for part in slices) + b"t"
+    axes = b"(" + b"".join(
+        called(
+            named("pandas.core.indexes.base", "_new_Index"),
+            named("pandas.core.indexes.range", "RangeIndex"),
+            plain({"name": None, "start": 0, "stop": stop, "step": 1}),
+        )
+        for stop in (columns, 1)
+    )
+    manager = called(named("pandas.core.internals.managers", "BlockManager"), blocks, axes + b"t")
+    return FRAME + b"}" + plain("_mgr") + manager + b"sb"
+
+
+def test_blocks_go_to_their_positions(tmp_path):
+    read = pickles.load(written(tmp_path, a_frame(4, slice(2, 4), slice(0, 2)) + b"."))
+    pd.testing.assert_frame_equal(read, pd.DataFrame([[5, 7, 5, 7]]))
+
+
+@pytest.mark.parametrize(
+    ("columns", "positions"),
+    [(3, [slice(0, 2)]), (4, [slice(0, 2), slice(1, 3)]), (10**12, [slice(0, 2)]), (1, [slice(0, 2)])],
+)
+def test_blocks_that_are_not_the_columns_are_refused(tmp_path, columns, positions):
+    refused(tmp_path, a_frame(columns, *positions), "blocks are not its columns")
+
+
+def test_a_block_outside_its_frame_is_an_error(tmp_path):
+    with pytest.raises(pickle.UnpicklingError, match=r"table\.pkl is damaged"):
+        pickles.load(written(tmp_path, a_frame(2, slice(10**6, 10**6 + 2)) + b"."))
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.data())
+def test_no_damage_gives_anything_but_a_table_or_an_error(tmp_path_factory, data):
+    good = bytearray(a_frame(4, slice(2, 4), slice(0, 2)) + b".")
+    for _ in range(data.draw(st.integers(1, 4))):
+        good[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.integers(0, 255))
+    path = written(tmp_path_factory.mktemp("damage"), bytes(good))
+    with contextlib.suppress(pickle.UnpicklingError):
+        repr(pickles.load(path))

@@ -56,8 +56,18 @@ def test_counts_become_weighted_battles_without_empty_rows(tmp_path):
         ({"X": [[1, 1], [1, 2]]}, "row 1: a pair is not of two"),
         ({"X": [[0, 1], [1, 0]]}, "row 2: this pair is listed before"),
         ({"Y": [[1, 7, 2, 3], [4, 0, -1, 5]]}, "row 2: a count is negative"),
-        ({"Y": [[1, 7, 2], [4, 0, 5]]}, r"Y \(2, 3\)"),
-        ({"models": ["weak", "weak", "new"]}, "lists a model twice"),
+        ({"Y": [[1, 7, 2], [4, 0, 5]]}, r"Y, row 1: \[1, 7, 2\] is not 4 whole numbers"),
+        ({"Y": [[1, 7, 2, 3], [4, 0, 1.7, 5]]}, "Y, row 2: .* is not 4 whole numbers"),
+        ({"Y": [[1, 7, 2, 3], [4, 0, True, 5]]}, "Y, row 2: .* is not 4 whole numbers"),
+        ({"Y": [[1, 7, 2, 3], [4, 0, None, 5]]}, "Y, row 2: .* is not 4 whole numbers"),
+        ({"Y": [[1, 7, 2, 3]]}, "X has 2 rows, Y 1"),
+        ({"Y": 7}, "Y, row 1: 7 is not 4 whole numbers"),
+        ({"X": [[0, 1], [1, 2, 0]]}, "X, row 2: .* is not 2 whole numbers"),
+        ({"X": [[0, 1], [1, 2.0]]}, "X, row 2: .* is not 2 whole numbers"),
+        ({"models": ["weak", "weak", "new"]}, "lists weak twice"),
+        ({"models": ["weak", None, "new"]}, "a model is called None"),
+        ({"models": ["weak", " ", "new"]}, "a model is called ' '"),
+        ({"models": "abc"}, "models is not a list of names"),
     ],
 )
 def test_counts_that_do_not_fit_are_refused(tmp_path, change, message):
@@ -167,6 +177,12 @@ def test_sorted_draws_are_recognised(tmp_path, first, second, expected):
         (draws("n", [1, None, 2]), "n has 2 draws that are numbers, not 3"),
         (draws("m", [1, 2, 3]), "lists m twice"),
         (draws("n", [1, 2, 3], lower=None), "n lacks one of score, lower, upper"),
+        (draws("n", [1, "x", 3]), "n has 2 draws that are numbers, not 3"),
+        (draws("n", None), "the results of n are not a list"),
+        (draws("n", 7.5), "the results of n are not a list"),
+        (draws("n", [[1], [2], [3]]), "n has 0 draws that are numbers"),
+        (draws(None, [1, 2, 3]), "a model is called None"),
+        (draws(" ", [1, 2, 3]), "a model is called ' '"),
         ({"model": "n", "score": 1, "lower": 1, "upper": 1}, "line 2 lacks results"),
         ([1], "line 2 lacks everything"),
     ],
@@ -177,12 +193,29 @@ def test_draws_that_are_missing_are_an_error_that_names_the_model(tmp_path, row,
         released.bootstrap_draws(path)
 
 
+def test_numbers_in_quotes_come_out_as_numbers(tmp_path):
+    rows = [draws("m", [45, "55", 50], score="50.5"), draws("n", [3, 2, 1])]
+    read = released.bootstrap_draws(written(tmp_path, rows, "draws.jsonl"))
+    assert read.table["score"].tolist() == [50.5, 50.0]
+    assert read.table["score"].mean() == 50.25
+    assert read.draws["m"].tolist() == [45, 55, 50]
+
+
+def test_estimates_and_draws_of_other_models_name_the_file(tmp_path, monkeypatch):
+    columns = ["rating", "variance", "rating_q975", "rating_q025", "num_battles", "final_ranking"]
+    table = pd.DataFrame(1.0, index=["low"], columns=columns)
+    full = {"full": {"leaderboard_table_df": table, "bootstrap_df": pd.DataFrame({"high": [1.0]})}}
+    monkeypatch.setattr(pickles, "load", lambda *_, **__: full)
+    with pytest.raises(ValueError, match=r"elo\.pkl: estimates and draws are not of the same models"):
+        released.arena_ratings_20240329(tmp_path / "elo.pkl")
+
+
 def test_a_name_map_is_one_to_one(tmp_path):
     assert released.name_map(written(tmp_path, {"a": "A", "b": "B"})) == {"a": "A", "b": "B"}
     for content, message in (
         ({"a": "A", "b": "A"}, "two names to one"),
         ({"a": 1}, "strings"),
-        (["a"], "strings"),
+        (["a"], r"file\.json: expected one JSON object"),
     ):
         with pytest.raises(ValueError, match=message):
             released.name_map(written(tmp_path, content))
@@ -235,6 +268,13 @@ def test_scattered_rows_are_refused(tmp_path):
     path = arena_hard(tmp_path, ("p", "m", "AB"), ("q", "m", "AB"), ("p", "m", "AB"))
     with pytest.raises(ValueError, match="do not stand together"):
         released.arena_hard_battles(path, unrepeat=True)
+
+
+@pytest.mark.parametrize("unrepeat", [False, True])
+def test_battles_without_a_prompt_are_refused(tmp_path, unrepeat):
+    rows = [{"model_a": "base", "model_b": "m", "winner": "tie"}] * 2
+    with pytest.raises(ValueError, match=r"battles\.jsonl lacks question_id"):
+        released.arena_hard_battles(written(tmp_path, rows, "battles.jsonl"), unrepeat)
 
 
 # llmfao
@@ -310,8 +350,11 @@ def test_arena_hard_leaderboard(tmp_path):
     row = 'm,82.63,80.75,84.6,"(-1.88, +1.97)",662.0,2024-07-31\n'
     board = released.arena_hard_leaderboard(written(tmp_path, header + row, "board.csv"))
     assert board.loc["m"].to_dict() == {"score": 82.63, "lower": 80.75, "upper": 84.6, "tokens": 662.0}
-    with pytest.raises(ValueError, match="row 2: this model is listed before"):
+    with pytest.raises(ValueError, match=r"board\.csv lists m twice"):
         released.arena_hard_leaderboard(written(tmp_path, header + row + row, "board.csv"))
+    for bad, message in ((row.replace("82.63", "high"), "m lacks one of score"), (row[1:], "is called nan")):
+        with pytest.raises(ValueError, match=rf"board\.csv.*{message}"):
+            released.arena_hard_leaderboard(written(tmp_path, header + bad, "board.csv"))
     with pytest.raises(ValueError, match="lacks avg_tokens"):
         released.arena_hard_leaderboard(
             written(tmp_path, "model,score,rating_q025,rating_q975\n", "board.csv")

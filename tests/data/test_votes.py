@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import re
@@ -273,10 +274,10 @@ def test_a_time_that_is_none_is_an_error(tmp_path, value):
 
 
 def test_a_missing_time_stays_missing(tmp_path):
-    as_lines([{**ROWS[0], "tstamp": None}, {**ROWS[1], "tstamp": 0}], tmp_path / "votes.jsonl")
+    as_lines([{**ROWS[0], "tstamp": None}, {**ROWS[1], "tstamp": 946684800}], tmp_path / "votes.jsonl")
     times = votes.read_votes(tmp_path / "votes.jsonl")["time"]
     assert list(times.isna()) == [True, False]
-    assert times[1] == pd.Timestamp("1970-01-01", tz="UTC")
+    assert times[1] == pd.Timestamp("2000-01-01", tz="UTC")
 
 
 @pytest.mark.parametrize(("write", "name"), FORMATS)
@@ -290,6 +291,144 @@ def test_other_columns_only_when_asked_for(tmp_path, write, name):
         votes.read_votes(tmp_path / name, keep=["colour"])
     with pytest.raises(ValueError, match="weight"):
         votes.read_votes(tmp_path / name, keep=["weight"])
+
+
+@pytest.mark.parametrize("value", [True, 20240101, 946684799, ["2024-01-01"]])
+def test_values_that_are_no_time_in_seconds_are_refused(tmp_path, value):
+    rows = [{**row, "timestamp": value} for row in ROWS]
+    as_lines(rows, tmp_path / "votes.jsonl")
+    with pytest.raises(votes.VotesError, match=r"line 1: time is .*expected seconds since 1970"):
+        votes.read_votes(tmp_path / "votes.jsonl")
+
+
+@pytest.mark.parametrize("odd", [1682351591, True, 3.5])
+def test_a_number_among_times_in_text_is_refused(tmp_path, odd):
+    times = ["2023-04-24T15:53:11", None, odd, "2023-04-24"]
+    as_lines([{**row, "time": time} for row, time in zip(ROWS, times, strict=True)], tmp_path / "votes.jsonl")
+    with pytest.raises(votes.VotesError, match=r"line 3: time is .*the same in all rows.*\(1 such rows\)"):
+        votes.read_votes(tmp_path / "votes.jsonl")
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "float64"])
+def test_seconds_may_be_missing_in_any_numeric_column(dtype):
+    times = pd.Series([1682351591, None, 946684800], dtype=dtype)
+    battles = votes.battles_from(pd.DataFrame(ROWS[:3]).assign(tstamp=times), "mine")
+    expected = pd.to_datetime(pd.Series(["2023-04-24T15:53:11Z", None, "2000-01-01T00:00:00Z"]))
+    assert battles["time"].isna().tolist() == [False, True, False]
+    assert battles["time"].dropna().tolist() == expected.dropna().tolist()
+
+
+def test_columns_are_paired_by_the_names_of_their_rows(tmp_path):
+    columns = {name: {str(i): row[name] for i, row in enumerate(ROWS)} for name in ROWS[0]}
+    columns["winner"] = dict(reversed(columns["winner"].items()))
+    columns["question_id"] = dict(sorted(columns["question_id"].items(), key=lambda item: item[1] == "q1"))
+    (tmp_path / "votes.json").write_text(json.dumps(columns))
+    battles = votes.read_votes(tmp_path / "votes.json")
+    assert list(battles["model_a"]) == [row["model_a"] for row in ROWS]
+    assert list(battles["outcome"]) == OUTCOMES
+    assert list(battles["prompt_id"]) == ["q1", "q2", "q3", "q4"]
+
+
+def test_a_field_more_than_the_header_is_refused_by_its_line(tmp_path):
+    header, good, long = "model_a,model_b,winner", "a,b,tie", "x,a,b,model_a"
+    for rows, line in (
+        ([long, long], 2),
+        ([long, good], 2),
+        ([good, long], 3),
+        (["a,b,tie,", "a,b,tie,"], 2),
+    ):
+        (tmp_path / "votes.csv").write_text("\n".join([header, *rows]) + "\n")
+        with pytest.raises(
+            votes.VotesError, match=rf"votes\.csv cannot be read as csv.*in line {line}, saw 4"
+        ):
+            votes.read_votes(tmp_path / "votes.csv")
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path):
+    (tmp_path / "votes.csv").write_text("model_a,model_b,winner,winner\na,b,model_a,model_b\n")
+    with pytest.raises(votes.VotesError, match=r"votes\.csv has the column\(s\) winner more than once"):
+        votes.read_votes(tmp_path / "votes.csv")
+    table = pd.DataFrame([["a", "b", "tie", "model_a"]], columns=["model_a", "model_b", "winner", "winner"])
+    with pytest.raises(votes.VotesError, match=r"mine has the column\(s\) winner more than once"):
+        votes.battles_from(table, "mine")
+
+
+def test_columns_without_a_name_are_no_double(tmp_path):
+    pd.DataFrame(ROWS).to_csv(tmp_path / "votes.csv")  # with pandas' index, whose header is empty
+    assert list(votes.read_votes(tmp_path / "votes.csv")["outcome"]) == OUTCOMES
+
+
+@pytest.mark.parametrize(("write", "name"), FORMATS)
+def test_nothing_left_without_self_battles_is_an_error(tmp_path, write, name):
+    write([{**row, "model_a": "x", "model_b": "x"} for row in ROWS], tmp_path / name)
+    with pytest.raises(votes.VotesError, match=rf"{re.escape(name)}.*no votes are left"):
+        votes.read_votes(tmp_path / name, on_self_battle="drop")
+
+
+def test_a_table_without_rows_is_an_error():
+    with pytest.raises(votes.VotesError, match="mine is empty"):
+        votes.battles_from(pd.DataFrame(ROWS).iloc[:0], "mine")
+
+
+def test_a_kept_column_may_not_replace_one_of_the_battles():
+    table = pd.DataFrame(ROWS).assign(outcome="cat")
+    with pytest.raises(ValueError, match=r"keep names \['outcome'\]"):
+        votes.battles_from(table, "mine", keep=["outcome"])
+
+
+def test_damaged_parquet_is_an_error_that_names_the_file(tmp_path):
+    path = tmp_path / "votes.parquet"
+    pd.DataFrame(ROWS * 500).assign(question_id=[f"q{i}" for i in range(2000)]).to_parquet(path)
+    good = path.read_bytes()
+    for start in range(4, len(good) - 8, len(good) // 12):
+        path.write_bytes(
+            good[:start] + bytes(byte ^ 0xFF for byte in good[start : start + 40]) + good[start + 40 :]
+        )
+        with contextlib.suppress(votes.VotesError):  # which names the file; a change may also go unnoticed
+            votes.read_votes(path)
+    path.write_bytes(good[: len(good) // 2])
+    with pytest.raises(votes.VotesError, match=r"votes\.parquet cannot be read as parquet"):
+        votes.read_votes(path)
+    page = good.index(b"q1999")  # in the statistics, after all pages of the column
+    path.write_bytes(good[:4] + bytes(page - 4) + good[page:])
+    with pytest.raises(votes.VotesError, match=r"votes\.parquet cannot be read as parquet"):
+        votes.read_votes(path)
+
+
+def test_a_file_that_is_not_there_is_said_so(tmp_path):
+    for name in ("votes.parquet", "votes.jsonl"):
+        with pytest.raises(FileNotFoundError):
+            votes.read_votes(tmp_path / name)
+
+
+def test_two_objects_on_a_line_are_not_made_good_by_one_on_two_lines(tmp_path):
+    good = [json.dumps(row) for row in ROWS]
+    cut = good[2].index(",")
+    lines = [f"{good[0]},{good[1]}", good[2][:cut], good[2][cut + 1 :], good[3]]
+    (tmp_path / "votes.jsonl").write_text("\n".join(lines))
+    with pytest.raises(votes.VotesError, match=r"votes\.jsonl, line 1: expected one JSON object"):
+        votes.read_votes(tmp_path / "votes.jsonl")
+
+
+@pytest.mark.parametrize(("write", "name"), [FORMATS[i].values for i in (0, 2, 3)])
+def test_a_byte_order_mark_is_no_content(tmp_path, write, name):
+    write(ROWS, tmp_path / name)
+    (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + (tmp_path / name).read_bytes())
+    assert list(votes.read_votes(tmp_path / name)["outcome"]) == OUTCOMES
+
+
+def test_names_may_be_categories_and_only_text():
+    table = pd.DataFrame(ROWS)
+    for good in (table["model_b"].astype("category"), table["model_b"].astype(object).astype("category")):
+        assert list(votes.battles_from(table.assign(model_b=good), "mine")["model_b"]) == list(
+            table["model_b"]
+        )
+    for bad in ([1, 2, None, 3], [1, 2, 3, 4], ["a", "b", None, "c"]):
+        line = 1 if bad[0] == 1 else 3
+        with pytest.raises(
+            votes.VotesError, match=f"mine, row {line}: model_b is .*expected a non-empty string"
+        ):
+            votes.battles_from(table.assign(model_b=pd.Categorical(bad)), "mine")
 
 
 def hand_built(**columns: list) -> pd.DataFrame:

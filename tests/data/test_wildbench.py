@@ -62,6 +62,35 @@ def test_pairwise_rewards_are_checked_against_their_counts(tmp_path):
         wildbench.pairwise(written(tmp_path, pairwise(0.3)))
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"reward": None}, "m lacks one of win_much.* as a number"),
+        ({"win": "many"}, "m lacks one of win_much.* as a number"),
+        ({"total": 0}, "the reward of m is not what its counts give"),
+        ({"task_categorized_rewards": None}, "m lacks task_categorized_rewards"),
+        ({"task_categorized_rewards": {"Creative Tasks": None}}, "m lacks one of Creative Tasks"),
+    ],
+)
+def test_pairwise_rows_without_their_numbers_are_refused(tmp_path, change, message):
+    row = {**pairwise(0.25)["m"], **change}
+    with pytest.raises(ValueError, match=rf"file\.json: {message}"):
+        wildbench.pairwise(written(tmp_path, {"m": row}))
+
+
+@pytest.mark.parametrize("read", [wildbench.leaderboard, wildbench.pairwise, wildbench.scores])
+@pytest.mark.parametrize("content", [[], {}, "text", None, ["a"], {"m": "text"}, {"m": []}, {"m": {}}])
+def test_a_file_of_another_kind_is_refused_by_name(tmp_path, read, content):
+    with pytest.raises(ValueError, match=r"file\.json: "):
+        read(written(tmp_path, content))
+
+
+def test_text_in_a_leaderboard_is_refused(tmp_path):
+    data = {"m": stat(1, 2, 3), "n": {**stat(1, 2, 3), "WB_score": "high"}}
+    with pytest.raises(ValueError, match=r"file\.json: n has a value that is neither a number nor missing"):
+        wildbench.leaderboard(written(tmp_path, data))
+
+
 def test_wildbench_scores_are_on_the_leaderboards_scale(tmp_path):
     def data(adjusted):
         tasks = {"task_categorized_scores": {"Creative Tasks": 6.0}, "adjusted_task_macro_score": 5.5}
@@ -79,3 +108,5 @@ def test_wildbench_scores_are_on_the_leaderboards_scale(tmp_path):
     assert row.to_dict() == expected
     with pytest.raises(ValueError, match="the adjusted score of m"):
         wildbench.scores(written(tmp_path, data(5.1)))
+    with pytest.raises(ValueError, match=r"file\.json: m lacks one of .*adjusted_score"):
+        wildbench.scores(written(tmp_path, data(None)))

@@ -36,6 +36,10 @@ class SourceError(RuntimeError):
     """A downloadable file is unknown, absent, unreachable or not what ``data/sources.csv`` says it is."""
 
 
+class _NoConnectionError(SourceError):
+    """The host cannot be reached at all, as probably no other can."""
+
+
 @dataclass(frozen=True)
 class Source:
     """One row of ``data/sources.csv``.
@@ -90,7 +94,23 @@ def sources() -> pd.DataFrame:
 
 
 def used_by(notebook: str) -> list[str]:
-    """Ids of the files that a notebook, given by its stem or its two-digit number, reads; in file order."""
+    """Ids of the files that a notebook reads.
+
+    Parameters
+    ----------
+    notebook : str
+        Its stem or its two-digit number.
+
+    Returns
+    -------
+    list of str
+        In the order of ``data/sources.csv``; empty where the notebook reads none.
+
+    Raises
+    ------
+    SourceError
+        If a row of ``data/sources.csv`` is not valid.
+    """
     return [
         id for id, source in _listed().items() if notebook in {n for s in source.used_by for n in (s, s[:2])}
     ]
@@ -188,7 +208,7 @@ def fetch(ids: Iterable[str] | None = None) -> dict[str, SourceError]:
             except SourceError as error:
                 failures[source.id] = error
                 # Without a connection, trying every file three times would only take minutes.
-                attempts = 1 if "no connection" in str(error) else attempts
+                attempts = 1 if isinstance(error, _NoConnectionError) else attempts
             bar.update(source.bytes)
     return failures
 
@@ -321,15 +341,17 @@ def _obtain(source: Source, attempts: int = 1) -> None:
             f"{source.id}: {origin} was refused and not kept: {error} "
             + ("Repair the mirror." if mirror else "Try `make data` again later.")
         ) from error
+    except requests.ConnectionError as error:
+        raise _NoConnectionError(f"{source.id}: {source.url}: no connection") from error
     except OSError as error:  # of the disk, or of requests, whose exceptions derive from it
-        reason = "no connection" if isinstance(error, requests.ConnectionError) else str(error)
-        raise SourceError(f"{source.id}: {source.url}: {reason}") from error
+        raise SourceError(f"{source.id}: {source.url}: {error}") from error
 
 
 def _copy_from_mirror(source: Source, mirror: Path) -> object:
     def copy(url: str, output_file: str, keeper: object) -> None:
         if not (mirror / source.mirrored).is_file():
             raise SourceError(f"{source.id}: REARENA_MIRROR is set, and that mirror lacks {source.mirrored}")
+        os.unlink(output_file)  # pooch made it for its owner only; made anew, it is as any other file
         shutil.copyfile(mirror / source.mirrored, output_file)
 
     return copy
@@ -340,6 +362,7 @@ def _download(url: str, output_file: str, keeper: object) -> None:
 
     if os.environ.get("REARENA_OFFLINE", "0") not in ("", "0"):
         raise SourceError(f"{url} is not here and REARENA_OFFLINE forbids the network; unset it to download")
+    os.unlink(output_file)  # as above
     pooch.HTTPDownloader(timeout=60)(url, output_file, None)
 
 

@@ -73,19 +73,19 @@ def votes_as_counts(path: Path) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If the arrays do not fit together, a pair is listed twice or of one model, or a count is negative.
+        If the arrays do not fit together, a model has no name or two places, a pair is listed twice or of
+        one model, or a count is negative or not a whole number.
     """
     data = read_json(path)
     if missing := {"models", "X", "Y"} - set(data):
         raise ValueError(f"{path.name} lacks {', '.join(sorted(missing))}; it is not a file of vote counts")
+    pairs, counts = _whole_numbers(data, "X", 2, path), _whole_numbers(data, "Y", 4, path)
+    if len(pairs) != len(counts):
+        raise ValueError(f"{path.name}: X has {len(pairs)} rows, Y {len(counts)}")
+    if not isinstance(data["models"], list):
+        raise ValueError(f"{path.name}: models is not a list of names")
+    _unique_names(data["models"], path)
     models = np.array(data["models"], dtype=object)
-    pairs, counts = (np.array(data[name], dtype=np.int64) for name in "XY")
-    if pairs.shape != (len(pairs), 2) or counts.shape != (len(pairs), 4):
-        raise ValueError(
-            f"{path.name}: X is {pairs.shape}, Y {counts.shape}; expected (pairs, 2), (pairs, 4)"
-        )
-    if len(set(models)) != len(models):
-        raise ValueError(f"{path.name} lists a model twice")
     ordered = np.sort(pairs, axis=1)
     outside = ((pairs < 0) | (pairs >= len(models))).any(axis=1) | (pairs[:, 0] == pairs[:, 1])
     repeated = pd.DataFrame(ordered).duplicated().to_numpy()
@@ -180,13 +180,16 @@ def bootstrap_draws(path: Path) -> Draws:
     Raises
     ------
     ValueError
-        If a model is listed twice, lacks a value, or has fewer draws than the others; the message names it.
+        If a model has no name, is listed twice, lacks a value, or has fewer draws than the others or draws
+        that are not numbers; the message names it.
     """
     rows = _json_lines(path, ("model", "score", "lower", "upper", "results"))
-    table = _numbers(rows, ("score", "lower", "upper"), path)
+    table = numbers(rows, ("score", "lower", "upper"), path)
+    if odd := [row["model"] for row in rows if not isinstance(row["results"], list)]:
+        raise ValueError(f"{path.name}: the results of {odd[0]} are not a list of draws")
     rounds = max(len(row["results"]) for row in rows)
-    draws = {row["model"]: _all_rounds(row, rounds, path) for row in rows}
-    return _draws(table, pd.DataFrame(draws).rename_axis(columns="model"))
+    draws = {row["model"]: _all_rounds(row["results"], table.loc[row["model"]], rounds, path) for row in rows}
+    return _draws(table, pd.DataFrame(draws).rename_axis(columns="model"), path)
 
 
 def arena_ratings_20240329(path: Path, category: str = "full") -> Draws:
@@ -230,7 +233,7 @@ def arena_ratings_20240329(path: Path, category: str = "full") -> Draws:
     table.index = pd.Index(table.index.astype("str"), name="model")
     draws = data[category]["bootstrap_df"]
     draws.columns = pd.Index(draws.columns.astype("str"), name="model")
-    return _draws(table.sort_values("rating", ascending=False), draws)
+    return _draws(table.sort_values("rating", ascending=False), draws, path)
 
 
 def name_map(path: Path) -> dict[str, str]:
@@ -239,13 +242,23 @@ def name_map(path: Path) -> dict[str, str]:
     ``arena_to_arena_hard.json`` leads to names in lower case; the draws of Arena-Hard have six of them with
     capitals.
 
+    Parameters
+    ----------
+    path : pathlib.Path
+        One JSON object of strings.
+
+    Returns
+    -------
+    dict of str to str
+        Name in the first benchmark of the file's name -> name in the second.
+
     Raises
     ------
     ValueError
-        If it maps anything but strings, or two names to one.
+        If it is not JSON, maps anything but strings, or maps two names to one.
     """
     names = read_json(path)
-    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
+    if not all(isinstance(name, str) for name in names.values()):
         raise ValueError(f"{path.name}: expected one JSON object of strings")
     if len(set(names.values())) != len(names):
         raise ValueError(f"{path.name} maps two names to one")
@@ -277,9 +290,12 @@ def arena_hard_battles(path: Path, unrepeat: bool = False) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        With ``unrepeat``, if a run of rows is not two games; the message names its prompt and models.
+        If the rows have no prompt; with ``unrepeat``, if a run of rows is not two games (the message names
+        its prompt and models); :class:`~rearena.data.votes.VotesError` if a row is no vote.
     """
     battles = votes.read_votes(path)
+    if "prompt_id" not in battles:
+        raise ValueError(f"{path.name} lacks question_id: without the prompt, its games cannot be told apart")
     if not unrepeat:
         return battles
     keys = ["prompt_id", "model_a", "model_b"]
@@ -287,7 +303,9 @@ def arena_hard_battles(path: Path, unrepeat: bool = False) -> pd.DataFrame:
     heads = battles.loc[starts, keys].itertuples(index=False, name=None)
     games = []
     for head, outcomes in zip(heads, np.split(battles["outcome"].to_numpy(), starts[1:]), strict=True):
-        for game, (outcome, repeats) in enumerate(_two_games(outcomes.tolist(), " / ".join(head)), start=1):
+        for game, (outcome, repeats) in enumerate(
+            _two_games(outcomes.tolist(), " / ".join(map(str, head))), start=1
+        ):
             games.append((*head, outcome, game, repeats))
     one_each = pd.DataFrame(games, columns=[*keys, "outcome", "game", "repeats"])
     if one_each.duplicated([*keys, "game"]).any():
@@ -362,6 +380,11 @@ def official_ratings(path: Path) -> pd.DataFrame:
 def arena_hard_leaderboard(path: Path) -> pd.DataFrame:
     """Read the Arena-Hard leaderboard (``arena_hard_leaderboard_20240731.csv``).
 
+    Parameters
+    ----------
+    path : pathlib.Path
+        One row per model; other columns than those below are left out.
+
     Returns
     -------
     pandas.DataFrame
@@ -371,22 +394,96 @@ def arena_hard_leaderboard(path: Path) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If a column is missing or a model is listed twice.
+        If a column is missing, a model has no name or is listed twice, or a value is not a number.
     """
     names = {"score": "score", "rating_q025": "lower", "rating_q975": "upper", "avg_tokens": "tokens"}
     table = pd.read_csv(path)
     if missing := {"model", *names} - set(table):
         raise ValueError(f"{path.name} lacks {', '.join(sorted(missing))}")
-    _refuse(table["model"].duplicated().to_numpy(), path, "this model is listed before")
-    return table.set_index("model")[list(names)].rename(columns=names)
+    return numbers(table.to_dict("records"), names, path).rename(columns=names)
 
 
-def read_json(path: Path) -> Any:
-    """Content of a JSON file; ValueError that names the file where it is not one."""
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON file that holds one object.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        UTF-8 text.
+
+    Returns
+    -------
+    dict
+        The object, not empty.
+
+    Raises
+    ------
+    ValueError
+        If it is not JSON, or holds anything else; the message names the file.
+    """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path.name}: not valid JSON ({error})") from error
+    if not isinstance(data, dict) or not data:
+        raise ValueError(f"{path.name}: expected one JSON object with content, found {data!r:.40}")
+    return data
+
+
+def numbers(rows: Iterable[Any], columns: Iterable[str], path: Path) -> pd.DataFrame:
+    """Frame of finite numbers by model.
+
+    Parameters
+    ----------
+    rows : iterable of mappings
+        Each with ``model`` and all of the columns.
+    columns : iterable of str
+        What to take of each row.
+    path : pathlib.Path
+        The file, for messages.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index ``model``, in the order of the rows; the columns as numbers.
+
+    Raises
+    ------
+    ValueError
+        If a model has no name or comes twice, or lacks a column or has no finite number there.
+    """
+    columns = list(columns)
+    given = pd.DataFrame(
+        [{name: row.get(name) for name in ("model", *columns)} for row in rows], dtype=object
+    )
+    _unique_names(given["model"], path)
+    index = given.pop("model").astype("str")
+    table: pd.DataFrame = given.set_index(index).apply(pd.to_numeric, errors="coerce")
+    good = np.isfinite(table.to_numpy(dtype=float)).all(axis=1)
+    if not good.all():
+        raise ValueError(
+            f"{path.name}: {table.index[good.argmin()]} lacks one of {', '.join(columns)}, as a number"
+        )
+    return table
+
+
+def _unique_names(names: Iterable[Any], path: Path) -> None:
+    seen = set()
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"{path.name}: a model is called {name!r:.40}; expected a non-empty string")
+        if name in seen:
+            raise ValueError(f"{path.name} lists {name} twice")
+        seen.add(name)
+
+
+def _whole_numbers(data: Mapping[str, Any], name: str, width: int, path: Path) -> NDArray[np.int64]:
+    """Rows of ``width`` whole numbers each; nothing is rounded."""
+    rows = data[name] if isinstance(data[name], list) else [data[name]]
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, list) or len(row) != width or not all(type(value) is int for value in row):
+            raise ValueError(f"{path.name}, {name}, row {number}: {row!r:.60} is not {width} whole numbers")
+    return np.array(rows, dtype=np.int64).reshape(-1, width)
 
 
 def _json_lines(path: Path, fields: Iterable[str]) -> list[dict[str, Any]]:
@@ -413,34 +510,20 @@ def _refuse(bad: Any, path: Path, what: str) -> None:
         raise ValueError(f"{path.name}, row {int(bad.argmax()) + 1}: {what} ({int(bad.sum())} such rows)")
 
 
-def _numbers(rows: list[dict[str, Any]], columns: Iterable[str], path: Path) -> pd.DataFrame:
-    """Frame by model of finite numbers; an error names the model that lacks one or comes twice."""
-    table = pd.DataFrame([{name: row[name] for name in ("model", *columns)} for row in rows]).set_index(
-        "model"
-    )
-    if table.index.has_duplicates:
-        raise ValueError(f"{path.name} lists {table.index[table.index.duplicated()][0]} twice")
-    bad = ~np.isfinite(table.apply(pd.to_numeric, errors="coerce").astype(float)).all(axis=1)
-    if bad.any():
-        raise ValueError(f"{path.name}: {bad.idxmax()} lacks one of {', '.join(columns)}")
-    return table
-
-
-def _all_rounds(row: Mapping[str, Any], rounds: int, path: Path) -> NDArray[np.float64]:
+def _all_rounds(results: Any, estimate: pd.Series[Any], rounds: int, path: Path) -> NDArray[np.float64]:
     """One model's draws, an anchor's single draw repeated."""
-    draws = np.array(row["results"], dtype=float)
-    if len(draws) == 1 and {row["score"], row["lower"], row["upper"]} == {draws[0]}:
+    draws = pd.to_numeric(pd.Series(results), errors="coerce").to_numpy(dtype=float)
+    if len(draws) == 1 and (estimate == draws[0]).all():
         return np.full(rounds, draws[0])
     if len(draws) != rounds or not np.isfinite(draws).all():
-        raise ValueError(
-            f"{path.name}: {row['model']} has {np.isfinite(draws).sum()} draws that are numbers, not {rounds}"
-        )
+        usable = np.isfinite(draws).sum()
+        raise ValueError(f"{path.name}: {estimate.name} has {usable} draws that are numbers, not {rounds}")
     return draws
 
 
-def _draws(table: pd.DataFrame, draws: pd.DataFrame) -> Draws:
-    if set(table.index) != set(draws):
-        raise ValueError(f"estimates and draws are not of the same models: {set(table.index) ^ set(draws)}")
+def _draws(table: pd.DataFrame, draws: pd.DataFrame, path: Path) -> Draws:
+    if odd := set(table.index) ^ set(draws):
+        raise ValueError(f"{path.name}: estimates and draws are not of the same models: {odd}")
     draws = draws[list(table.index)].reset_index(drop=True)
     moving = draws.loc[:, draws.nunique() > 1]
     ascending = [column.is_monotonic_increasing for _, column in moving.items()]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from rearena.data.released import read_json
+from rearena.data.released import numbers, read_json
 
 BASELINES = {
     "gpt4t": "gpt-4-turbo-2024-04-09",
@@ -43,9 +45,10 @@ def leaderboard(path: Path) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If the columns are not of one K, or a value is not a number.
+        If the file is not an object by model, the columns are not of one K, or a value is neither a number
+        nor missing (``-``); the message names the file and the model.
     """
-    data = read_json(path)
+    data = _by_model(path)
     found = {
         m[1] for row in data.values() for key in row if (m := re.fullmatch(r"haiku_reward\.K=(-?\d+)", key))
     }
@@ -68,7 +71,10 @@ def leaderboard(path: Path) -> pd.DataFrame:
         "AE2.0": "ae2_wr",
     }
     raw = pd.DataFrame.from_dict(data, orient="index").reindex(columns=list(columns)).replace("-", np.nan)
-    table: pd.DataFrame = raw.rename(columns=columns).apply(pd.to_numeric).astype(float).rename_axis("model")
+    table: pd.DataFrame = raw.apply(pd.to_numeric, errors="coerce").astype(float)
+    if (bad := (table.isna() & raw.notna()).any(axis=1)).any():
+        raise ValueError(f"{path.name}: {bad.idxmax()} has a value that is neither a number nor missing")
+    table = table.rename(columns=columns).rename_axis("model")
     rewards = [name for name in columns.values() if name.startswith("wb_reward")]
     table.loc[(table[rewards] == 0).all(axis=1), rewards] = np.nan
     return table.assign(margin=np.inf if k == "-1" else float(k))
@@ -97,24 +103,28 @@ def pairwise(path: Path) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If a reward is not what its counts give; the message names the model.
+        If the file is not an object by model, or a model lacks a number or has a reward that is not what
+        its counts give; the message names the file and the model.
     """
     verdicts = ["win_much", "win", "tie", "lose", "lose_much"]
-    data = read_json(path)
-    table = pd.DataFrame.from_dict(data, orient="index")
-    tasks = pd.DataFrame.from_dict(table["task_categorized_rewards"].to_dict(), orient="index")
-    names = {"task_macro_reward": "reward_macro", "avg_len": "length", "K": "margin"}
-    table = table.assign(judged=table[verdicts].sum(axis=1)).rename(columns=names)
-    table = table[[*verdicts, "judged", "total", "reward", "reward_macro", "length", "margin"]].join(tasks)
+    columns = [*verdicts, "total", "reward", "task_macro_reward", "avg_len", "K"]
+    table, tasks = _numbers_and_tasks(path, columns, "task_categorized_rewards")
+    table = table.rename(columns={"task_macro_reward": "reward_macro", "avg_len": "length", "K": "margin"})
+    table.insert(5, "judged", table[verdicts].sum(axis=1))
     points = table["win_much"] + table["win"] / 2 - table["lose"] / 2 - table["lose_much"]
-    wrong = (points / table["total"] - table["reward"]).abs() > 1e-9
+    wrong = ~((points / table["total"] - table["reward"]).abs() <= 1e-9)
     if wrong.any():
         raise ValueError(f"{path.name}: the reward of {wrong.idxmax()} is not what its counts give")
-    return table.assign(margin=table["margin"].astype(float).replace(-1.0, np.inf)).rename_axis("model")
+    return table.assign(margin=table["margin"].astype(float).replace(-1.0, np.inf)).join(tasks)
 
 
 def scores(path: Path) -> pd.DataFrame:
     """Read WildBench's scores by one judge (``score.json``; ``score-sonnet.json`` for another judge).
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        One JSON object by model.
 
     Returns
     -------
@@ -126,15 +136,34 @@ def scores(path: Path) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If the adjusted score is not ``(score - 5) * 2``; the message names the model.
+        If the file is not an object by model, or a model lacks a number or has an adjusted score that is
+        not ``(score - 5) * 2``; the message names the file and the model.
     """
-    table = pd.DataFrame.from_dict(read_json(path), orient="index")
-    tasks = pd.DataFrame.from_dict(table["task_categorized_scores"].to_dict(), orient="index")
-    wrong = ((table["score"] - 5) * 2 - table["adjusted_score"]).abs() > 1e-9
+    columns = ["score", "total", "avg_len", "adjusted_score", "adjusted_task_macro_score"]
+    table, tasks = _numbers_and_tasks(path, columns, "task_categorized_scores")
+    wrong = ~(((table["score"] - 5) * 2 - table["adjusted_score"]).abs() <= 1e-9)
     if wrong.any():
         raise ValueError(f"{path.name}: the adjusted score of {wrong.idxmax()} is not (score - 5) * 2")
-    scores = table[["adjusted_score", "adjusted_task_macro_score"]].set_axis(
-        ["wb_score", "wb_score_macro"], axis=1
-    )
-    rest = table[["score", "total", "avg_len"]].rename(columns={"avg_len": "length"})
-    return rest.join(scores.join(tasks) * 10).rename_axis("model")
+    adjusted = table[["adjusted_score", "adjusted_task_macro_score"]]
+    scaled = adjusted.set_axis(["wb_score", "wb_score_macro"], axis=1).join(tasks) * 10
+    return table[["score", "total", "avg_len"]].rename(columns={"avg_len": "length"}).join(scaled)
+
+
+def _by_model(path: Path) -> dict[str, dict[str, Any]]:
+    data = read_json(path)
+    for model, row in data.items():
+        if not isinstance(row, dict):
+            raise ValueError(f"{path.name}: {model} has {row!r:.40}; expected an object")
+    return data
+
+
+def _numbers_and_tasks(path: Path, columns: Iterable[str], tasks: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Numbers by model, and those of the object ``tasks`` by model and kind of task."""
+    data = _by_model(path)
+    for model, row in data.items():
+        if not isinstance(row.get(tasks), dict):
+            raise ValueError(f"{path.name}: {model} lacks {tasks}")
+    kinds = dict.fromkeys(kind for row in data.values() for kind in row[tasks])
+    by_task = [{**row[tasks], "model": model} for model, row in data.items()]
+    rows = [{**row, "model": model} for model, row in data.items()]
+    return numbers(rows, columns, path), numbers(by_task, kinds, path)
