@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,8 +12,8 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from rearena import project
-from rearena.reporting import gallery
-from rearena.reporting.claims import COLUMNS
+from rearena.reporting import claims, gallery
+from rearena.reporting.claims import COLUMNS, VERDICTS
 from rearena.reporting.notebooks import digest
 
 EARLIER = "from an earlier version of the notebook"
@@ -31,8 +32,13 @@ class Links(HTMLParser):
         self.targets += [value for name, value in attrs if name in ("href", "src") and value]
 
 
-def result(claim: str, kind: str, verdict: str, run: str = "", note: str = "") -> dict[str, str]:
-    values = ("31-good", claim, kind, "87.4", "87.41", "0.05", verdict, note, run)
+def current() -> str:
+    """Fingerprint of the notebook as it is."""
+    return digest(project.root() / "notebooks" / "31-good.ipynb")
+
+
+def result(claim: str, kind: str, verdict: str, note: str = "") -> dict[str, str]:
+    values = ("31-good", claim, kind, "87.4", "87.41", "0.05", verdict, note, current())
     return dict(zip(COLUMNS, values, strict=True))
 
 
@@ -44,7 +50,12 @@ def save_results(figures: Path, kind: str, *rows: dict[str, str]) -> None:
         writer.writerows(rows)
 
 
-def save_figure(figures: Path, name: str, **chunks: str) -> None:
+def about(**chunks: str) -> dict[str, str]:
+    said = {"Title": "t", "Description": "d", "Evidence": "printed", "Notebook": "31-good", "Run": current()}
+    return said | chunks
+
+
+def save_figure(figures: Path, name: str, chunks: dict[str, str]) -> None:
     text = PngInfo()
     for key, value in chunks.items():
         text.add_text(key, value)
@@ -61,13 +72,15 @@ def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (tmp_path / folder).mkdir()
     content = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
     (tmp_path / "notebooks" / "31-good.ipynb").write_text(json.dumps(content))
-    claims = "id,artefact,statement\nAH-001,Table 1,one & two\nAH-002,Table 2,three\n"
-    (tmp_path / "data" / "claims.csv").write_text(claims)
+    listed = "id,artefact,statement,printed,unit\nAH-001,Table 1,one & two,87.4,%\nAH-002,Table 2,three,1,\n"
+    (tmp_path / "data" / "claims.csv").write_text(listed)
     monkeypatch.setenv("REARENA_HOME", str(tmp_path))
     project.root.cache_clear()
+    claims.table.cache_clear()
     yield tmp_path / "figures"
     monkeypatch.undo()
     project.root.cache_clear()
+    claims.table.cache_clear()
 
 
 def build(figures: Path) -> str:
@@ -76,22 +89,25 @@ def build(figures: Path) -> str:
 
 
 def test_the_page_shows_figures_and_verdicts_without_network_or_script(figures: Path) -> None:
-    about = {"Evidence": "printed", "Notebook": "31-good", "Run": "x"}
-    save_figure(figures, "31-good.png", Title="Ours <b>", Description="It is 3 & more", **about)
-    (figures / "31-good.pdf").touch()
-    (figures / "31-good.csv").touch()
-    save_results(figures, "printed", result("AH-001", "printed", "reproduced", note="<script>x</script>"))
+    save_figure(figures, "31-good.png", about(Title="Ours <b>", Description="It is 3 & more"))
+    for name in ("31-good.pdf", "31-good.csv", "31-good-more.csv", "31-goodness.csv"):
+        (figures / name).touch()
+    rows = [result("AH-001", "printed", "reproduced", note="<script>x</script>")]
+    save_results(figures, "printed", *rows, result("AH-002", "printed", "reproduced"))
     page = build(figures)
     seen = Links()
     seen.feed(page)
     assert "script" not in seen.tags
     assert not [target for target in seen.targets if ":" in target or target.startswith("/")]
-    local = {"31-good.png", "31-good.pdf", "31-good.csv", "results.csv", "../build/html/31-good.html"}
-    assert local <= set(seen.targets)
+    tables = ("31-good.csv", "31-good-more.csv", "results.csv")
+    local = {"31-good.png", "31-good.pdf", *tables, "../build/html/31-good.html"}
+    assert {target for target in seen.targets if not target.startswith("#")} == local
     assert "31 Good &lt;i&gt;title&lt;/i&gt;" in page
     assert "Ours &lt;b&gt;" in page
     assert "It is 3 &amp; more" in page
     assert "one &amp; two" in page
+    assert "<td>%</td>" in page
+    assert "nan" not in page
     assert EARLIER not in page
 
 
@@ -106,7 +122,7 @@ def test_the_same_inputs_give_the_same_bytes(figures: Path) -> None:
 def test_results_are_merged_and_sorted_without_the_run(figures: Path) -> None:
     rows = [result("AH-002", "printed", "erratum"), result("AH-001", "printed", "close")]
     save_results(figures, "printed", *rows)
-    save_results(figures, "analogous", result("AH-001", "analogous", "supported", run="x"))
+    save_results(figures, "analogous", result("AH-001", "analogous", "supported"))
     build(figures)
     with (figures / "results.csv").open(newline="") as stream:
         merged = list(csv.DictReader(stream))
@@ -115,37 +131,68 @@ def test_results_are_merged_and_sorted_without_the_run(figures: Path) -> None:
     assert [(row["claim"], row["kind"]) for row in merged] == expected
 
 
+def test_the_figure_that_bears_the_name_of_the_notebook_comes_first(figures: Path) -> None:
+    for name in ("31-good-a", "31-good", "31-good-b"):
+        save_figure(figures, f"{name}.png", about(Title=name))
+    save_figure(figures, "31-good-released.png", about(Title="31-good", Evidence="released"))
+    page = build(figures)
+    order = ["31-good-released", "31-good", "31-good-a", "31-good-b"]
+    found = [page.index(f'<img src="{name}.png"') for name in order]
+    assert min(found[:2]) < max(found[:2]) < found[2] < found[3]
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_every_verdict_is_counted_in_the_order_of_the_list(figures: Path, verdict: str) -> None:
+    kind = "analogous" if verdict in ("supported", "contradicted") else "printed"
+    save_results(figures, kind, result("AH-001", kind, verdict), result("AH-002", kind, "not checkable"))
+    badges = re.findall(
+        r'<span class="badge" style="background: #[0-9a-f]{6}">([a-z ]+)</span>', build(figures)
+    )
+    summary = [one for one in VERDICTS if one in {verdict, "not checkable"}]
+    assert badges == [*summary, verdict, "not checkable"]
+
+
+@pytest.mark.parametrize("earlier", [True, False])
 @pytest.mark.parametrize(
-    ("kind", "verdict", "current", "marked"),
+    ("kind", "verdict"),
     [
-        ("released", "reproduced", False, True),
-        ("analogous", "supported", False, True),
-        ("released", "reproduced", True, False),
-        ("printed", "reproduced", False, False),
-        ("simulated", "mechanism shown", False, False),
+        ("released", "reproduced"),
+        ("analogous", "supported"),
+        ("printed", "reproduced"),
+        ("simulated", "mechanism shown"),
     ],
 )
-def test_downloaded_evidence_of_an_earlier_notebook_is_marked(
-    figures: Path, kind: str, verdict: str, current: bool, marked: bool
+def test_what_an_earlier_notebook_made_is_marked(
+    figures: Path, kind: str, verdict: str, earlier: bool
 ) -> None:
-    run = digest(figures.parent / "notebooks" / "31-good.ipynb") if current else "0123456789"
-    save_results(figures, kind, result("AH-001", kind, verdict, run=run))
-    about = {"Title": "t", "Description": "d", "Evidence": kind, "Notebook": "31-good", "Run": run}
-    save_figure(figures, f"31-good-{kind}.png", **about)
-    assert build(figures).count(EARLIER) == (2 if marked else 0)
+    save_results(figures, kind, result("AH-001", kind, verdict))
+    save_figure(figures, f"31-good-{kind}.png", about(Evidence=kind))
+    if earlier:
+        (figures.parent / "profiles").mkdir()
+        (figures.parent / "profiles" / "default.yaml").write_text("31-good: {n: 2}\n")
+    assert build(figures).count(EARLIER) == (2 if earlier else 0)
 
 
 @pytest.mark.parametrize(
-    ("column", "value"), [("claim", "AH-999"), ("kind", "guessed"), ("verdict", "fine"), ("verdict", "")]
+    ("column", "value"),
+    [
+        ("notebook", "99-gone"),
+        ("claim", "AH-999"),
+        ("kind", "guessed"),
+        ("verdict", "fine"),
+        ("verdict", ""),
+    ],
 )
 def test_an_unknown_word_is_refused_by_file_and_line(figures: Path, column: str, value: str) -> None:
     save_results(figures, "printed", result("AH-001", "printed", "close") | {column: value})
-    with pytest.raises(gallery.GalleryError, match=rf"31-good-printed\.csv line 2: {column} '{value}'"):
+    with pytest.raises(
+        gallery.GalleryError, match=rf"31-good-printed\.csv line 2: there is no {column} '{value}'"
+    ):
         build(figures)
 
 
 def test_other_columns_and_a_figure_that_says_nothing_are_refused(figures: Path) -> None:
-    save_figure(figures, "31-good.png", Title="t")
+    save_figure(figures, "31-good.png", {"Title": "t"})
     with pytest.raises(gallery.GalleryError, match=r"31-good\.png has no PNG text Description, Evidence"):
         build(figures)
     (figures / "31-good.png").unlink()
@@ -153,3 +200,34 @@ def test_other_columns_and_a_figure_that_says_nothing_are_refused(figures: Path)
     (figures / "results" / "31-good-printed.csv").write_text("claim,verdict\n")
     with pytest.raises(gallery.GalleryError, match=r"31-good-printed\.csv: columns are"):
         build(figures)
+
+
+def test_results_in_a_file_of_another_name_are_refused(figures: Path) -> None:
+    save_results(figures, "released", result("AH-001", "printed", "close"))
+    with pytest.raises(gallery.GalleryError, match=r"31-good-released\.csv line 2: 31-good on printed"):
+        build(figures)
+
+
+def test_a_figure_of_a_notebook_that_is_gone_is_refused(figures: Path) -> None:
+    save_figure(figures, "99-gone.png", about(Notebook="99-gone"))
+    with pytest.raises(gallery.GalleryError, match=r"99-gone\.png: notebook '99-gone' does not exist"):
+        build(figures)
+
+
+@pytest.mark.parametrize("harm", ["empty", "cut", "changed"])
+def test_a_damaged_figure_is_named(figures: Path, harm: str, capsys: pytest.CaptureFixture[str]) -> None:
+    save_figure(figures, "31-good.png", about())
+    content = (figures / "31-good.png").read_bytes()
+    middle = content.index(b"IDAT") + 6
+    changed = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+    harmed = {"empty": b"", "cut": content[:middle], "changed": changed}
+    (figures / "31-good.png").write_bytes(harmed[harm])
+    assert gallery.main([]) == 1
+    assert "error: gallery: 31-good.png is not a whole PNG" in capsys.readouterr().err
+
+
+def test_a_profile_that_cannot_be_read_is_said(figures: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (figures.parent / "profiles").mkdir()
+    (figures.parent / "profiles" / "default.yaml").write_text("31-good: 5\n")
+    assert gallery.main([]) == 1
+    assert "error: gallery: profiles/default.yaml must map" in capsys.readouterr().err

@@ -3,8 +3,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 
 from rearena import project
-from rearena.reporting import contract, notebooks, webpage
+from rearena.reporting import contract, notebooks
 
 
 def markdown(source: str) -> dict[str, Any]:
@@ -50,11 +52,19 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     project.root.cache_clear()
 
 
-def execute(checkout: Path, stem: str, **environment: str) -> subprocess.CompletedProcess[str]:
+RUNNER = [sys.executable, "-m", "rearena.reporting.notebooks"]
+
+
+def command(stem: str) -> list[str]:
     output = f"build/notebooks/{stem}.ipynb"
-    command = [sys.executable, "-m", "rearena.reporting.notebooks", "run", f"notebooks/{stem}.ipynb"]
+    return [*RUNNER, "run", f"notebooks/{stem}.ipynb", "--output", output, "--timeout", "60"]
+
+
+def execute(
+    checkout: Path, stem: str, *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*command, "--output", output, "--timeout", "60"],
+        [*command(stem), *arguments],
         cwd=checkout,
         env=os.environ | environment,
         capture_output=True,
@@ -109,8 +119,11 @@ def test_another_kernel_and_a_wrong_name_are_breaches(tmp_path: Path) -> None:
     assert ["kernelspec" in breach for breach in found] == [False, True]
 
 
-def test_a_lambda_as_an_argument_is_no_breach(tmp_path: Path) -> None:
-    cells = [*good_cells()[:2], code("sorted([1], key=lambda x: -x)")]
+@pytest.mark.parametrize(
+    "source", ["sorted([1], key=lambda x: -x)", "(7\n    % 3)", "'''\n!not a command\n'''"]
+)
+def test_what_only_looks_like_a_breach_is_none(tmp_path: Path, source: str) -> None:
+    cells = [*good_cells()[:2], code(source)]
     assert contract.check(save(tmp_path / "31-good.ipynb", cells)) == []
 
 
@@ -131,6 +144,19 @@ def test_the_digest_follows_code_and_nothing_else(tmp_path: Path) -> None:
     assert notebooks.digest(save(tmp_path / "31-c.ipynb", cells)) != first
 
 
+def test_the_digest_follows_the_default_values_of_its_own_notebook(checkout: Path) -> None:
+    notebook = save(checkout / "notebooks" / "31-good.ipynb", good_cells())
+    profile = checkout / "profiles" / "default.yaml"
+    texts = ("{}", "31-good: {n: 5}", "31-good: {n: 6}", "32-other: {n: 5}", "31-good: {n: 5, name: y}")
+    found = {}
+    for text in (*texts, "31-good: {name: y, n: 5}"):
+        profile.write_text(text)
+        found[text] = notebooks.digest(notebook)
+    assert found["32-other: {n: 5}"] == found["{}"]
+    assert found["31-good: {name: y, n: 5}"] == found["31-good: {n: 5, name: y}"]
+    assert len(set(found.values())) == 4
+
+
 def test_parameters_are_those_of_the_profile(checkout: Path) -> None:
     notebook = save(checkout / "notebooks" / "31-good.ipynb", good_cells())
     (checkout / "profiles" / "smoke.yaml").write_text("31-good: {n: 5}\n")
@@ -145,6 +171,7 @@ def test_parameters_are_those_of_the_profile(checkout: Path) -> None:
         ("32-gone: {n: 5}", "names notebooks that do not exist: 32-gone"),
         ("31-good: 5", "must map notebook stems"),
         ("", "must map notebook stems"),
+        ("31-good: {", r"profiles/smoke\.yaml is not YAML"),
     ],
 )
 def test_a_profile_that_would_be_ignored_is_refused(checkout: Path, text: str, message: str) -> None:
@@ -167,7 +194,7 @@ def test_a_run_ignores_the_configuration_of_the_user_and_leaves_a_copy_and_a_pag
     spec = checkout / "home" / ".local" / "share" / "jupyter" / "kernels" / "python3" / "kernel.json"
     spec.parent.mkdir(parents=True)
     spec.write_text(json.dumps({"argv": ["/bin/false"], "display_name": "x", "language": "python"}))
-    show = "import os, sys\nprint(sys.executable)\nprint(os.environ['REARENA_NOTEBOOK'], n)"
+    show = "import sys\nprint(sys.executable)\nprint(n)"
     html = "from IPython.display import HTML, display\ndisplay(HTML('<script>evil()</script><b>kept</b>'))"
     save(checkout / "notebooks" / "31-good.ipynb", [*good_cells(), code(show), code(html)])
     (checkout / "profiles" / "default.yaml").write_text("31-good: {n: 7}\n")
@@ -176,7 +203,7 @@ def test_a_run_ignores_the_configuration_of_the_user_and_leaves_a_copy_and_a_pag
     assert done.returncode == 0, done.stderr
     copy = json.loads((checkout / "build" / "notebooks" / "31-good.ipynb").read_text())
     outputs = [out for cell in copy["cells"] for out in cell.get("outputs", [])]
-    assert ["".join(out["text"]) for out in outputs if "text" in out] == [f"{sys.executable}\n31-good 7\n"]
+    assert ["".join(out["text"]) for out in outputs if "text" in out] == [f"{sys.executable}\n7\n"]
     left = [file.name for file in (checkout / "build" / "notebooks").iterdir()]
     assert left == ["31-good.ipynb"]
     page = (checkout / "build" / "html" / "31-good.html").read_text()
@@ -204,20 +231,137 @@ def test_a_failing_notebook_is_kept_aside_and_named(checkout: Path, source: str,
     assert list((checkout / "build" / "notebooks").iterdir()) == []
 
 
-@pytest.mark.parametrize("tex", [r"\frac{a}{b}", r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "a<b"])
-def test_mathematics_becomes_mathml(tex: str) -> None:
-    from xml.etree import ElementTree
-
-    tree = ElementTree.fromstring(webpage.mathml(tex, display="block"))
-    assert tree.tag == "{http://www.w3.org/1998/Math/MathML}math"
-    assert not any("&" in (node.text or "") for node in tree.iter())
+# Writes as the package does: into the folder that it is told.
+SAVING = """from rearena import project
+from rearena.reporting.atomic import write_text
+write_text(project.figures() / "31-good.csv", f"n {n}")
+write_text(project.figures() / "results" / "31-good-printed.csv", "same")"""
 
 
-@pytest.mark.parametrize(
-    "tex", [r"\text{<script>x</script>}", r"\href{javascript:x}{y}", r"\frac{", r"<img onerror=x>"]
-)
-def test_mathematics_of_a_stranger_is_no_markup(tex: str) -> None:
-    shown = webpage.mathml(tex, display="inline")
-    assert "<script" not in shown
-    assert "<img" not in shown
-    assert "href=" not in shown
+@pytest.mark.notebook
+def test_figures_are_published_by_a_run_that_succeeds_and_by_no_other(checkout: Path) -> None:
+    figures, failed = checkout / "figures", checkout / "build" / "failed" / "31-good.ipynb"
+    (figures / "results").mkdir(parents=True)
+    before = {"31-good.csv": "old", "31-good-released.csv": "stays", "results/31-good-printed.csv": "same"}
+    for name, text in before.items():
+        (figures / name).write_text(text)
+        os.utime(figures / name, (1e9, 1e9))
+
+    def held() -> dict[str, str]:
+        files = [file for file in figures.rglob("*") if file.is_file()]
+        return {file.relative_to(figures).as_posix(): file.read_text() for file in files}
+
+    save(checkout / "notebooks" / "31-good.ipynb", [*good_cells(), code(SAVING), code("1 / 0")])
+    assert execute(checkout, "31-good").returncode == 1
+    assert held() == before
+    assert failed.is_file()
+
+    save(checkout / "notebooks" / "31-good.ipynb", [*good_cells(), code(SAVING)])
+    done = execute(checkout, "31-good")
+    assert done.returncode == 0, done.stderr
+    assert held() == before | {"31-good.csv": "n 1"}
+    assert (figures / "results" / "31-good-printed.csv").stat().st_mtime == 1e9
+    assert not failed.exists()
+
+    (checkout / "profiles" / "smoke.yaml").write_text("31-good: {n: 5}\n")
+    assert execute(checkout, "31-good", "--profile", "smoke").returncode == 0
+    assert held() == before | {"31-good.csv": "n 1"}
+    assert (checkout / "build" / "smoke" / "figures" / "31-good.csv").read_text() == "n 5"
+
+    elsewhere = checkout / "else where"
+    assert execute(checkout, "31-good", REARENA_FIGURES=str(elsewhere)).returncode == 0
+    assert (elsewhere / "31-good.csv").read_text() == "n 1"
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def gone(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.notebook
+@pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGTERM] * 8, [signal.SIGINT]])
+def test_a_run_that_is_stopped_ends_its_kernel_and_leaves_nothing(
+    checkout: Path, signals: list[signal.Signals]
+) -> None:
+    sleeping = "import os, time\nopen('../kernel', 'w').write(f'{os.getpid()}.')\ntime.sleep(60)"
+    save(checkout / "notebooks" / "31-good.ipynb", [*good_cells(), code(SAVING), code(sleeping)])
+    kernel = checkout / "kernel"
+    with subprocess.Popen(command("31-good"), cwd=checkout, stderr=subprocess.PIPE, text=True) as runner:
+        until(lambda: kernel.is_file() and kernel.read_text().endswith("."))
+        for number in signals:
+            runner.send_signal(number)
+            time.sleep(0.08)
+        _, said = runner.communicate(timeout=60)
+    assert (runner.returncode, said) == (130, "interrupted, nothing published\n")
+    assert list((checkout / "build" / "notebooks").iterdir()) == []
+    assert not (checkout / "figures").exists()
+    until(lambda: gone(int(kernel.read_text()[:-1])))
+
+
+@pytest.mark.notebook
+def test_a_run_sweeps_what_a_killed_run_of_the_same_notebook_left(checkout: Path) -> None:
+    save(checkout / "notebooks" / "31-good.ipynb", good_cells())
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    folder = checkout / "build" / "notebooks"
+    kept = {
+        f".31-good.{os.getpid()}",
+        f".31-good-and-more.{ended.pid}",
+    }  # one runs; one is another notebook's
+    for name in (*kept, f".31-good.{ended.pid}"):
+        (folder / name / "figures").mkdir(parents=True)
+    assert execute(checkout, "31-good").returncode == 0
+    assert {entry.name for entry in folder.iterdir()} == {*kept, "31-good.ipynb"}
+
+
+def test_a_notebook_saved_as_completed_that_did_not_run_has_failed(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = [*good_cells()[:2], markdown("text"), code("print(1)"), code("")]
+
+    def execute_nothing(_: str, output: str, *__: Any, **___: Any) -> None:
+        save(Path(output), [cells[0], cells[1] | {"execution_count": 1}, *cells[2:]])
+
+    monkeypatch.setattr("papermill.execute_notebook", execute_nothing)
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    notebook = save(checkout / "notebooks" / "31-good.ipynb", cells)
+    with pytest.raises(notebooks.NotebookError, match=r"31-good failed in cell 4: it did not run"):
+        notebooks.run(notebook, checkout / "out.ipynb")
+    assert not (checkout / "out.ipynb").exists()
+
+
+def test_evidence_changes_with_a_file_that_comes_and_with_its_sha256(checkout: Path) -> None:
+    save(checkout / "notebooks" / "31-good.ipynb", good_cells())
+    sources = checkout / "data" / "sources.csv"
+    evidence = checkout / "build" / "evidence" / "31-good.txt"
+
+    def written(one: str) -> str:
+        rows = [("one", one, "31-good"), ("two", "b" * 64, "30-a;31-good"), ("three", "c" * 64, "32-other")]
+        lines = [
+            f"{id},https://a.example.com/{id}.csv,{sum},1,MIT,released,{users},text"
+            for id, sum, users in rows
+        ]
+        sources.write_text("\n".join(["id,url,sha256,bytes,licence,kind,used_by,holds", *lines, ""]))
+        environment = {name: value for name, value in os.environ.items() if name != "REARENA_MIRROR"}
+        asked = [*RUNNER, "evidence", "notebooks/31-good.ipynb"]
+        subprocess.run(asked, cwd=checkout, env=environment, check=True)
+        return evidence.read_text()
+
+    assert written("a" * 64) == f"one {'a' * 64} absent\ntwo {'b' * 64} absent\n"
+    (checkout / "data" / "downloads").mkdir()
+    (checkout / "data" / "downloads" / "one.csv").touch()
+    assert written("a" * 64) == f"one {'a' * 64} here\ntwo {'b' * 64} absent\n"
+    os.utime(evidence, (1e9, 1e9))
+    written("a" * 64)
+    assert evidence.stat().st_mtime == 1e9
+    assert written("d" * 64) == f"one {'d' * 64} here\ntwo {'b' * 64} absent\n"

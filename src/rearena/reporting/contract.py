@@ -109,13 +109,14 @@ def _check_cell(cell: dict[str, Any]) -> Iterator[str]:
         return
     if cell.get("outputs") or cell.get("execution_count") is not None:
         yield "has outputs; commit notebooks without (in JupyterLab: Clear Outputs of All Cells, save)"
-    if re.search(r"^\s*[%!]", source, re.MULTILINE):
-        yield "has an IPython magic (a line that starts with % or !)"
-        return
     try:
         tree = ast.parse(source)
     except SyntaxError as error:
-        yield f"is not valid Python: line {error.lineno}: {error.msg}"
+        # Only now: in valid Python, such a line goes on with an expression or a string.
+        if re.search(r"^\s*[%!]", source, re.MULTILINE):
+            yield "has an IPython magic (a line that starts with % or !)"
+        else:
+            yield f"is not valid Python: line {error.lineno}: {error.msg}"
         return
     yield from filter(None, map(_check_node, ast.walk(tree)))
 

@@ -14,27 +14,18 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rearena import project
 from rearena.reporting import contract
 from rearena.reporting.atomic import write_text
-from rearena.reporting.claims import COLUMNS, KINDS
-from rearena.reporting.notebooks import digest, workspace
+from rearena.reporting.claims import COLUMNS, KINDS, VERDICTS, table
+from rearena.reporting.notebooks import NotebookError, destination, digest, workspace
 
-# Verdicts in the order of the summary, with the colour of their badge.
-VERDICTS = {
-    "reproduced": "#1a7f37",
-    "close": "#7a8f00",
-    "not reproduced": "#b42318",
-    "erratum": "#8a3ffc",
-    "supported": "#0b6e99",
-    "contradicted": "#c2410c",
-    "mechanism shown": "#57606a",
-    "not checkable": "#8c959f",
-}
+# Of the verdicts' badges, in the order of the verdicts.
+_COLOURS = ("#1a7f37", "#7a8f00", "#b42318", "#8a3ffc", "#0b6e99", "#c2410c", "#57606a", "#8c959f")
 MERGED = [column for column in COLUMNS if column != "run"]
 _CHUNKS = ("Title", "Description", "Evidence", "Notebook", "Run")
-_DOWNLOADED = ("released", "analogous")
 
 
 class GalleryError(ValueError):
@@ -91,15 +82,16 @@ def build(figures: Path, pages: Path) -> None:
     Raises
     ------
     GalleryError
-        If a figure lacks a text chunk, or a results file has other columns, an unknown claim, kind or
-        verdict; the message names file and line.
+        If a figure is damaged, lacks a text chunk or is of a notebook that does not exist, or a results file
+        has other columns, another name than its rows, or an unknown notebook, claim, kind or verdict; the
+        message names file and line.
     """
     digests = {file.stem: digest(file) for file in sorted((project.root() / "notebooks").glob("*.ipynb"))}
     pictures = [_figure(file, digests) for file in sorted(figures.glob("*.png"))]
     # The figure that bears the notebook's own name is its headline.
     pictures.sort(key=lambda figure: (figure.title != figure.notebook, figure.file))
     results = read_results(figures / "results", digests)
-    stems = sorted({*digests, *(f.notebook for f in pictures), *(r.row["notebook"] for r in results)})
+    tables = sorted(file.name for file in figures.glob("*.csv"))
     link = Path(os.path.relpath(pages, figures)).as_posix()
     sections = [
         Section(
@@ -108,9 +100,9 @@ def build(figures: Path, pages: Path) -> None:
             page=f"{link}/{stem}.html",
             figures=[figure for figure in pictures if figure.notebook == stem],
             results=[result for result in results if result.row["notebook"] == stem],
-            tables=sorted(file.name for file in figures.glob(f"{stem}*.csv")),
+            tables=[name for name in tables if name == f"{stem}.csv" or name.startswith(f"{stem}-")],
         )
-        for stem in stems
+        for stem in digests
     ]
     write_text(figures / "results.csv", _merged(results))
     write_text(figures / "index.html", _page(sections, results))
@@ -118,8 +110,8 @@ def build(figures: Path, pages: Path) -> None:
 
 def read_results(folder: Path, digests: dict[str, str]) -> list[Result]:
     """Every row of ``folder/*.csv``, sorted by notebook, claim and kind; see `build` for what is refused."""
-    with (project.root() / "data" / "claims.csv").open(encoding="utf-8", newline="") as stream:
-        claims = {claim["id"]: claim for claim in csv.DictReader(stream)}
+    claims: Any = table()[["artefact", "statement", "unit"]].fillna("").to_dict("index")
+    known = {"notebook": digests, "claim": claims, "kind": KINDS, "verdict": VERDICTS}
     results: list[Result] = []
     for file in sorted(folder.glob("*.csv")):
         with file.open(encoding="utf-8", newline="") as stream:
@@ -128,27 +120,33 @@ def read_results(folder: Path, digests: dict[str, str]) -> list[Result]:
                 raise GalleryError(f"{file.name}: columns are {reader.fieldnames}, expected {COLUMNS}")
             for row in reader:
                 where = f"{file.name} line {reader.line_num}"
-                for column, allowed in (("claim", claims), ("kind", KINDS), ("verdict", VERDICTS)):
+                for column, allowed in known.items():
                     if row[column] not in allowed:
-                        raise GalleryError(f"{where}: {column} {row[column]!r} is not known")
-                claim = claims[row["claim"]]
-                stale = row["kind"] in _DOWNLOADED and row["run"] != digests.get(row["notebook"])
-                results.append(Result(row, claim["artefact"], claim["statement"], claim["unit"], stale))
+                        raise GalleryError(f"{where}: there is no {column} {row[column]!r}")
+                if file.stem != f"{row['notebook']}-{row['kind']}":
+                    raise GalleryError(f"{where}: {row['notebook']} on {row['kind']} has a file of its own")
+                stale = row["run"] != digests[row["notebook"]]
+                results.append(Result(row, **claims[row["claim"]], stale=stale))
     return sorted(results, key=lambda result: tuple(result.row[column] for column in MERGED[:3]))
 
 
 def _figure(file: Path, digests: dict[str, str]) -> Figure:
     from PIL import Image
 
-    with Image.open(file) as image:
-        chunks = {name: image.info.get(name) for name in _CHUNKS}
+    try:
+        with Image.open(file) as image:
+            chunks = {name: image.info.get(name) for name in _CHUNKS}
+            image.verify()
+    except (OSError, SyntaxError) as error:  # the latter is Pillow's word for a wrong checksum
+        raise GalleryError(f"{file.name} is not a whole PNG: {error}; run its notebook again") from error
     absent = [name for name, value in chunks.items() if not value]
     if absent:
         raise GalleryError(
             f"{file.name} has no PNG text {', '.join(absent)}; save figures by rearena.reporting"
         )
     said = {name: str(value) for name, value in chunks.items()}
-    downloaded = any(kind in said["Evidence"] for kind in _DOWNLOADED)
+    if said["Notebook"] not in digests:
+        raise GalleryError(f"{file.name}: notebook {said['Notebook']!r} does not exist; remove the file")
     pdf = file.with_suffix(".pdf")
     return Figure(
         file=file.name,
@@ -156,17 +154,14 @@ def _figure(file: Path, digests: dict[str, str]) -> Figure:
         caption=said["Description"],
         evidence=said["Evidence"],
         notebook=said["Notebook"],
-        stale=downloaded and said["Run"] != digests.get(said["Notebook"]),
+        stale=said["Run"] != digests[said["Notebook"]],
         pdf=pdf.name if pdf.is_file() else None,
     )
 
 
 def _title(stem: str) -> str:
-    """Title of a notebook by its first cell; the stem where the notebook is gone."""
-    file = project.root() / "notebooks" / f"{stem}.ipynb"
-    if not file.is_file():
-        return stem
-    first: str = contract.load(file)["cells"][0]["source"]
+    """Title of a notebook by its first cell."""
+    first: str = contract.load(project.root() / "notebooks" / f"{stem}.ipynb")["cells"][0]["source"]
     return first.splitlines()[0].lstrip("# ")
 
 
@@ -188,7 +183,7 @@ def _page(sections: list[Section], results: list[Result]) -> str:
         counts=counts,
         used={verdict for verdict, _ in counts},
         kinds=KINDS,
-        verdicts=VERDICTS,
+        verdicts=dict(zip(VERDICTS, _COLOURS, strict=True)),
         total=len(results),
     )
 
@@ -198,11 +193,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="rearena.reporting.gallery", description=__doc__)
     parser.add_argument("--profile", default="default", help="whose figures: a file of profiles/")
     profile = parser.parse_args(arguments).profile
-    place = workspace(profile)
-    figures = project.figures() if profile == "default" else place / "figures"
+    figures = destination(profile)
     try:
-        build(figures, place / "html")
-    except (GalleryError, ValueError) as error:
+        build(figures, workspace(profile) / "html")
+    except (ValueError, NotebookError) as error:  # a GalleryError is a ValueError
         print(f"error: gallery: {error}", file=sys.stderr)
         return 1
     print(f"gallery: {os.path.relpath(figures / 'index.html')}")

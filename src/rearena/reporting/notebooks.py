@@ -1,7 +1,8 @@
 """Run the notebooks: ``python -m rearena.reporting.notebooks {run,check,evidence,lab}``.
 
-A run does not depend on the user's Jupyter, IPython or matplotlib configuration, leaves no half-written
-file, and counts as done only when every code cell ran without an error.
+A run does not depend on the user's Jupyter, IPython or matplotlib configuration, and counts as done only
+when every code cell ran without an error. Until then its figures stay in a folder of their own, so that a
+failing run changes nothing that is committed.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ import argparse
 import hashlib
 import json
 import os
+import shutil
 import signal
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from rearena.project import root
+from rearena.project import figures, root
 from rearena.reporting import contract
-from rearena.reporting.atomic import write_text
+from rearena.reporting.atomic import write_bytes, write_text
 
 _DROPPED = (
     *("JUPYTER_PATH", "JUPYTER_CONFIG_PATH", "JUPYTER_PLATFORM_DIRS", "MATPLOTLIBRC", "MPLBACKEND"),
@@ -50,17 +51,34 @@ class NotebookError(RuntimeError):
 
 
 def digest(notebook: Path) -> str:
-    """Fingerprint of what a notebook computes: 10 hexadecimal digits of sha256 over its code cells.
+    """Fingerprint of what a notebook computes: 10 hexadecimal digits of sha256.
 
-    Result files carry it, so that a result of an earlier version of the notebook is recognised.
+    It covers the code cells and what ``profiles/default.yaml`` sets for them; not ``src/`` and not the data,
+    whose changes make every notebook run again. Figures and results carry it, so that one of an earlier
+    version of the notebook is recognised.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a notebook.
+    NotebookError
+        If the profile is not a mapping of notebooks to values.
     """
-    sources = [cell["source"] for cell in contract.load(notebook)["cells"] if cell["cell_type"] == "code"]
-    return hashlib.sha256(json.dumps(sources).encode()).hexdigest()[:10]
+    code = [cell["source"] for cell in contract.load(notebook)["cells"] if cell["cell_type"] == "code"]
+    profile = root() / "profiles" / "default.yaml"
+    values = _settings(profile).get(notebook.stem, {}) if profile.is_file() else {}
+    code += [f"{name} = {value!r}" for name, value in sorted(values.items())]
+    return hashlib.sha256(json.dumps(code).encode()).hexdigest()[:10]
 
 
 def workspace(profile: str) -> Path:
     """Folder for what runs in a profile leave behind: ``build``, or ``build/<profile>`` for the others."""
     return root() / "build" if profile == "default" else root() / "build" / profile
+
+
+def destination(profile: str) -> Path:
+    """Folder that the figures of a profile end up in: the committed ones are those of ``default``."""
+    return figures() if profile == "default" else workspace(profile) / "figures"
 
 
 def parameters(notebook: Path, profile: str) -> dict[str, Any]:
@@ -69,18 +87,14 @@ def parameters(notebook: Path, profile: str) -> dict[str, Any]:
     Raises
     ------
     NotebookError
-        If there is no such profile, it names a notebook that does not exist, it sets a name that the
-        notebook's parameters cell does not assign, or that cell is absent.
+        If there is no such profile, it is not a mapping, it names a notebook that does not exist, it sets a
+        name that the notebook's parameters cell does not assign, or that cell is absent.
     """
-    import yaml
-
     profiles = {file.stem: file for file in (root() / "profiles").glob("*.yaml")}
     if profile not in profiles:
         raise NotebookError(f"no profile {profile!r} in profiles/; there are {sorted(profiles)}")
-    chosen = yaml.safe_load(profiles[profile].read_text(encoding="utf-8"))
+    chosen = _settings(profiles[profile])
     where = f"profiles/{profile}.yaml"
-    if not isinstance(chosen, dict) or not all(isinstance(values, dict) for values in chosen.values()):
-        raise NotebookError(f"{where} must map notebook stems to {{name: value}} (or be {{}})")
     unknown = sorted(set(chosen) - {file.stem for file in notebook.parent.glob("*.ipynb")})
     if unknown:
         raise NotebookError(f"{where} names notebooks that do not exist: {', '.join(unknown)}")
@@ -88,7 +102,7 @@ def parameters(notebook: Path, profile: str) -> dict[str, Any]:
         names = contract.parameter_names(notebook)
     except (ValueError, SyntaxError) as error:
         raise NotebookError(str(error)) from error
-    values: dict[str, Any] = chosen.get(notebook.stem, {})
+    values = chosen.get(notebook.stem, {})
     unknown = sorted(set(values) - names)
     if unknown:
         raise NotebookError(
@@ -98,15 +112,31 @@ def parameters(notebook: Path, profile: str) -> dict[str, Any]:
     return values
 
 
+def _settings(profile: Path) -> dict[str, dict[str, Any]]:
+    """Content of a profile: what it sets, by notebook stem."""
+    import yaml
+
+    try:
+        chosen = yaml.safe_load(profile.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise NotebookError(f"profiles/{profile.name} is not YAML: {error}") from error
+    if not isinstance(chosen, dict) or not all(isinstance(values, dict) for values in chosen.values()):
+        raise NotebookError(f"profiles/{profile.name} must map notebook stems to {{name: value}}, or be {{}}")
+    return chosen
+
+
 def run(notebook: Path, output: Path, profile: str = "default", timeout: int = 3600) -> None:
-    """Execute one notebook with the parameters of a profile, and publish the executed copy and its web page.
+    """Execute one notebook with the parameters of a profile; publish its figures, executed copy and page.
+
+    Nothing is published unless every code cell ran. Figures that an earlier run made and this one did not
+    stay as they are.
 
     Parameters
     ----------
     notebook : pathlib.Path
         A notebook of the ``notebooks`` folder.
     output : pathlib.Path
-        Where the executed copy goes, in one rename and only when every code cell ran.
+        Where the executed copy goes, in one rename and after everything else.
     profile : str
         Name of a file in ``profiles``.
     timeout : int
@@ -121,30 +151,49 @@ def run(notebook: Path, output: Path, profile: str = "default", timeout: int = 3
     from rearena.reporting import webpage
 
     values = parameters(notebook, profile)
-    place = workspace(profile)
-    environment = {"REARENA_NOTEBOOK": notebook.stem, "REARENA_PROFILE": profile}
-    if profile != "default":
-        environment["REARENA_FIGURES"] = str(place / "figures")
-    isolate(environment)
+    place, target, chosen = workspace(profile), destination(profile), os.environ.get("REARENA_FIGURES")
+    isolate()
     _require_own_kernel()
-    output.parent.mkdir(parents=True, exist_ok=True)
-    part = output.with_name(f".{notebook.stem}.{os.getpid()}.ipynb")
+    stage = _stage(output.parent.resolve(), notebook.stem)
+    part, drawn, kept = stage / notebook.name, stage / "figures", place / "failed" / notebook.name
+    os.environ["REARENA_FIGURES"] = str(drawn)
     try:
         problem = _execute(notebook, part, values, timeout)
         if problem is not None:
-            kept = place / "failed" / notebook.name
-            kept.parent.mkdir(parents=True, exist_ok=True)
             if part.is_file():
-                os.replace(part, kept)
+                write_bytes(kept, part.read_bytes())
                 problem += f"\n  executed copy: {os.path.relpath(kept)}"
             raise NotebookError(f"{notebook.stem} failed {problem}")
         webpage.write(part, place / "html" / f"{notebook.stem}.html", title=notebook.stem)
+        for file in filter(Path.is_file, sorted(drawn.rglob("*"))):
+            write_bytes(target / file.relative_to(drawn), file.read_bytes())
         os.replace(part, output)
+        kept.unlink(missing_ok=True)
     finally:
-        part.unlink(missing_ok=True)
+        shutil.rmtree(stage, ignore_errors=True)  # what a dying kernel still writes, the next run sweeps
+        del os.environ["REARENA_FIGURES"]
+        os.environ.update({"REARENA_FIGURES": chosen} if chosen else {})
 
 
-def isolate(extra: Mapping[str, str] | None = None) -> None:
+def _stage(folder: Path, stem: str) -> Path:
+    """Make a folder for this run, beside its output; remove those of runs that were killed."""
+    for left in folder.glob(f".{stem}.[0-9]*"):
+        if left.suffix == f".{os.getpid()}" or not _alive(int(left.suffix[1:])):
+            shutil.rmtree(left)
+    stage = folder / f".{stem}.{os.getpid()}"
+    (stage / "figures").mkdir(parents=True)
+    return stage
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)  # sends nothing
+    except OSError as error:
+        return isinstance(error, PermissionError)  # there, but another user's
+    return True
+
+
+def isolate() -> None:
     """Make this process, and the kernels it starts, independent of the user's configuration.
 
     Must come before anything of Jupyter is imported. Kernels talk over TCP, so the length of the path of
@@ -157,20 +206,20 @@ def isolate(extra: Mapping[str, str] | None = None) -> None:
         private = root() / "build" / "jupyter" / folder
         private.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.environ[name] = str(private)
-    os.environ.update(extra or {})
 
 
 def evidence(notebooks: list[Path]) -> None:
-    """Write ``build/evidence/<notebook>.txt``: which of its source files are here; only where it changed.
+    """Write ``build/evidence/<notebook>.txt``: its source files, their sha256, and which are here.
 
     Make compares dates, so an unchanged file keeps its own and the notebook is not executed again.
     """
     from rearena.data import downloads
 
+    sums = downloads.sources()["sha256"]
     for notebook in notebooks:
         ids = downloads.used_by(notebook.stem)
         absent = set(downloads.missing(*ids))
-        text = "".join(f"{id} {'absent' if id in absent else 'here'}\n" for id in ids)
+        text = "".join(f"{id} {sums[id]} {'absent' if id in absent else 'here'}\n" for id in ids)
         target = root() / "build" / "evidence" / f"{notebook.stem}.txt"
         write_text(target, text)
 
@@ -246,9 +295,6 @@ def _run(options: argparse.Namespace) -> int:
     except NotebookError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print(f"{name}: interrupted, nothing written", file=sys.stderr)
-        return 130
     print(f"{name}: done in {time.monotonic() - start:.1f} s", flush=True)
     return 0
 
@@ -295,10 +341,19 @@ def main(arguments: list[str] | None = None) -> int:
     lab.add_argument("arguments", nargs="*")
     lab.set_defaults(call=_lab)
     options = parser.parse_args(arguments)
-    # A stopped make sends SIGTERM: leave through `finally`, so that no partial file stays.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    status: int = options.call(options)
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        status: int = options.call(options)
+    except KeyboardInterrupt:
+        print("interrupted, nothing published", file=sys.stderr)
+        return 130
     return status
+
+
+def _stop(*_: object) -> NoReturn:
+    """Take SIGTERM, which a stopped make sends, for Ctrl-C: the one way out that asyncio leaves clean."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not break off the cleaning up
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

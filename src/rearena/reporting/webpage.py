@@ -21,20 +21,8 @@ from rearena.reporting.atomic import write_text
 # What an output may show. Anything else (scripts, widgets) is dropped: outputs can hold text of strangers.
 _SHOWN = ("text/plain", "text/html", "text/markdown", "image/png", "image/jpeg", "image/svg+xml")
 _TABLE = (
-    "table",
-    "thead",
-    "tbody",
-    "tfoot",
-    "tr",
-    "th",
-    "td",
-    "caption",
-    "div",
-    "span",
-    "p",
-    "pre",
-    "br",
-    "h4",
+    *("table", "thead", "tbody", "tfoot", "tr", "th", "td", "caption"),
+    *("div", "span", "p", "pre", "br", "h4"),
 )
 _SPANS = ["colspan", "rowspan", "class", "title"]
 
