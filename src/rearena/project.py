@@ -46,8 +46,8 @@ def root() -> Path:
 def figures() -> Path:
     """Folder that figures, tables and results are written to.
 
-    ``REARENA_FIGURES`` where set (the runner sets it for every profile but ``default``, so that a quick or
-    a long run never overwrites the committed figures), else ``figures/`` of the checkout.
+    ``REARENA_FIGURES`` where set, else ``figures/`` of the checkout. The runner sets it to a folder of the
+    run, whose files it publishes when the run has succeeded: what reads committed figures must go by ``root``.
     """
     chosen = os.environ.get("REARENA_FIGURES")
     return Path(chosen).resolve() if chosen else root() / "figures"
