@@ -47,7 +47,7 @@ def figures() -> Path:
     """Folder that figures, tables and results are written to.
 
     ``REARENA_FIGURES`` where set, else ``figures/`` of the checkout. The runner sets it to a folder of the
-    run, whose files it publishes when the run has succeeded: what reads committed figures must go by ``root``.
+    run, whose files it publishes when the run has succeeded: what reads committed figures goes by ``root``.
     """
     chosen = os.environ.get("REARENA_FIGURES")
     return Path(chosen).resolve() if chosen else root() / "figures"
