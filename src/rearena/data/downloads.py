@@ -130,8 +130,8 @@ def available(*ids: str) -> bool:
 def missing(*ids: str) -> list[str]:
     """Those of the ids that are neither in ``data/downloads`` nor in the mirror; see `available`."""
     mirror, folder = _mirror(), _folder()
-    here = [folder / _source(id).filename for id in ids]
-    there = [mirror / _source(id).mirrored if mirror else None for id in ids]
+    here = [folder / lookup(id).filename for id in ids]
+    there = [mirror / lookup(id).mirrored if mirror else None for id in ids]
     return [
         id
         for id, local, mirrored in zip(ids, here, there, strict=True)
@@ -159,7 +159,7 @@ def path(id: str) -> Path:
     SourceError
         If the id is not listed, the file is absent, or its sha256 differs from the list.
     """
-    source = _source(id)
+    source = lookup(id)
     local = _folder() / source.filename
     if not local.is_file():
         if _mirror() is None:
@@ -195,7 +195,7 @@ def fetch(ids: Iterable[str] | None = None) -> dict[str, SourceError]:
     """
     from tqdm import tqdm
 
-    wanted = list(_listed().values()) if ids is None else [_source(id) for id in ids]
+    wanted = list(_listed().values()) if ids is None else [lookup(id) for id in ids]
     _mirror()
     failures: dict[str, SourceError] = {}
     attempts = _ATTEMPTS
@@ -229,7 +229,7 @@ def main(arguments: list[str] | None = None) -> int:
         wanted = options.ids or (used_by(options.notebook) if options.notebook else list(_listed()))
         if not wanted:
             raise SourceError(f"no file of data/sources.csv is used by notebook {options.notebook!r}")
-        total = sum(_source(id).bytes for id in wanted)
+        total = sum(lookup(id).bytes for id in wanted)
         print(f"{len(wanted)} files, {_size(total)}, into {_folder().relative_to(root())}/", flush=True)
         failures = fetch(wanted)
     except SourceError as error:
@@ -290,7 +290,8 @@ def _parse(row: dict[str | Any, str | Any], where: str) -> Source:
     )
 
 
-def _source(id: str) -> Source:
+def lookup(id: str) -> Source:
+    """The row of ``data/sources.csv`` with this id; SourceError with the closest ids where there is none."""
     try:
         return _listed()[id]
     except KeyError:

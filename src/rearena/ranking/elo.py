@@ -24,6 +24,8 @@ from rearena.ranking.counts import coded
 from rearena.ranking.kernels import replay_elo
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 
@@ -78,8 +80,8 @@ def replay(
         raise ValueError("Elo replays single contests: repeat a row of weight n n times before replaying it")
     if not len(outcome):
         raise ValueError("there are no battles to replay")
-    drawn = _orders(orders, len(outcome), seed)
-    results = np.full((len(drawn), len(models)), float(initial))
+    number, drawn = _orders(orders, len(outcome), seed)
+    results = np.full((number, len(models)), float(initial))
     for row, order in zip(
         tqdm(results, desc="orders", mininterval=1, disable=not progress), drawn, strict=True
     ):
@@ -109,8 +111,8 @@ def expected_scores(ratings: pd.Series, scale: float = 400.0, base: float = 10.0
 
 def _orders(
     orders: int | NDArray[np.intp], contests: int, seed: int | np.random.Generator | None
-) -> list[NDArray[np.intp]]:
-    """The orders that were given, checked; or as many random ones as were asked for."""
+) -> tuple[int, Iterable[NDArray[np.intp]]]:
+    """How many orders, and the orders: those given, checked, or random ones, each drawn when it is played."""
     if isinstance(orders, np.ndarray) and orders.ndim:
         if orders.ndim != 2 or orders.dtype.kind not in "iu":
             raise ValueError(
@@ -118,11 +120,11 @@ def _orders(
             )
         if not (np.sort(orders, axis=1) == np.arange(contests)).all():
             raise ValueError(f"every order must be a permutation of the {contests} rows of the battles")
-        return list(orders.astype(np.intp))
+        return len(orders), orders.astype(np.intp)
     number = operator.index(orders)
     if number < 1:
         raise ValueError(f"orders must be at least 1, got {number}")
     if seed is None:
         raise ValueError("random orders need a seed: pass seed=, an integer or a numpy Generator")
     rng = np.random.default_rng(seed)
-    return [rng.permutation(contests) for _ in range(number)]
+    return number, (rng.permutation(contests) for _ in range(number))

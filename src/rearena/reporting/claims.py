@@ -120,19 +120,15 @@ def judge(
         raise ValueError(f"claim {claim_id} has a tolerance of its own, not {_MONTE_CARLO}")
     tolerance = float(row["tolerance"]) if standard_error is None else 3 * standard_error
     value, direction = float(row["value"]), str(row["direction"])
-    comparable = direction in _STRICT or (direction != "none" and not np.isnan(tolerance))
+    strict = direction in _STRICT
+    held = not strict and direction != "none" and not np.isnan(tolerance)
     if verdict is not None:
-        if (
-            verdict in ("reproduced", "close")
-            and comparable
-            and direction not in _STRICT
-            and not np.isnan(value)
-        ):
+        if verdict in ("reproduced", "close") and held and not np.isnan(value):
             raise ValueError(
                 f"claim {claim_id} has a number to compare with: leave the verdict to the comparison"
             )
         return verdict, float("nan")
-    if kind == "analogous" or not comparable or np.isnan(value) or np.isnan(ours):
+    if kind == "analogous" or not (strict or held) or np.isnan(value) or np.isnan(ours):
         raise ValueError(
             f"claim {claim_id} on {kind} evidence has no number or tolerance to compare with: "
             "give the verdict, or the Monte-Carlo standard error"

@@ -215,11 +215,12 @@ def evidence(notebooks: list[Path]) -> None:
     """
     from rearena.data import downloads
 
-    sums = downloads.sources()["sha256"]
     for notebook in notebooks:
         ids = downloads.used_by(notebook.stem)
         absent = set(downloads.missing(*ids))
-        text = "".join(f"{id} {sums[id]} {'absent' if id in absent else 'here'}\n" for id in ids)
+        text = "".join(
+            f"{id} {downloads.lookup(id).sha256} {'absent' if id in absent else 'here'}\n" for id in ids
+        )
         target = root() / "build" / "evidence" / f"{notebook.stem}.txt"
         write_text(target, text)
 
