@@ -10,10 +10,11 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import approx_fprime
+from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit
 
 from rearena.ranking import bradley_terry, counts
+from rearena.ranking.kernels import newton
 
 ELO = 400 / np.log(10)
 
@@ -107,24 +108,32 @@ def test_ratings_equal_those_of_two_peers(seven: pd.DataFrame) -> None:
     np.testing.assert_allclose(ours.ratings - 1000, ELO * (choix_xi - choix_xi.mean()), atol=1e-3)
 
 
-def test_gradient_and_hessian_are_the_derivatives_of_the_likelihood(seven: pd.DataFrame) -> None:
+def log_likelihood(added: counts.Counts, xi: np.ndarray, ridge: float) -> float:
+    """Written from equation (3), battle by battle of a pair, for the derivatives to be checked against."""
+    won, tied, lost = added.outcomes.T
+    p = expit(xi[added.first] - xi[added.second])
+    return float((won + tied / 2) @ np.log(p) + (lost + tied / 2) @ np.log(1 - p) - ridge / 2 * xi @ xi)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_newtons_step_is_that_of_numerical_derivatives(seven: pd.DataFrame, ridge: float) -> None:
     added = counts.from_battles(seven)
     won, tied, lost = added.outcomes.T
-    n, score, ridge = won + tied + lost, won + tied / 2, 0.3
-    at = np.random.default_rng(0).normal(size=7)
-
-    def value(xi: np.ndarray) -> float:
-        return bradley_terry._log_likelihood(added, n, score, ridge, xi)
+    at = np.random.default_rng(0).normal(size=7) / 2
+    at -= at.mean()
+    stepped = at.copy()
+    exactly_one = {"last_step": np.inf, "safe_step": np.inf, "farthest": np.inf}
+    settings_ = [*exactly_one.values(), 1e-12, 1]
+    n = won + tied + lost
+    assert newton(stepped, added.first, added.second, n, won + tied / 2, ridge, *settings_) == 1
 
     def gradient(xi: np.ndarray) -> np.ndarray:
-        p = expit(xi[added.first] - xi[added.second])
-        return bradley_terry._spread(added, score - n * p) - ridge * xi
+        return approx_fprime(xi, lambda x: log_likelihood(added, x, ridge), 1e-5)
 
-    np.testing.assert_allclose(gradient(at), approx_fprime(at, value, 1e-6), rtol=1e-3, atol=1e-3)
-    p = expit(at[added.first] - at[added.second])
-    hessian = bradley_terry._laplacian(added, n * p * (1 - p)) + ridge * np.eye(7)
-    numeric = np.array([approx_fprime(at, lambda x, k=k: gradient(x)[k], 1e-6) for k in range(7)])
-    np.testing.assert_allclose(-hessian, numeric, rtol=1e-3, atol=1e-2)
+    hessian = np.array([(gradient(at + 1e-3 * e) - gradient(at - 1e-3 * e)) / 2e-3 for e in np.eye(7)])
+    step = -np.linalg.pinv(hessian, rcond=1e-4) @ gradient(at)
+    np.testing.assert_allclose(stepped - at, step - step.mean(), atol=2e-3)
+    assert np.abs(step).max() > 0.1
 
 
 @settings(max_examples=25, deadline=None)
@@ -270,7 +279,8 @@ def test_a_long_first_step_is_shortened() -> None:
     p = expit(fit.coefficients[added.first] - fit.coefficients[added.second])
     won, tied, lost = added.outcomes.T
     residual = won + tied / 2 - (won + tied + lost) * p
-    np.testing.assert_allclose(bradley_terry._spread(added, residual), 0, atol=1e-6)
+    gradient = np.bincount(added.first, residual, 5) - np.bincount(added.second, residual, 5)
+    np.testing.assert_allclose(gradient, 0, atol=1e-6)
 
 
 def test_ranks_of_the_frame_are_those_of_its_intervals(seven: pd.DataFrame) -> None:
@@ -319,3 +329,136 @@ def test_bad_settings_are_refused(seven: pd.DataFrame) -> None:
             bradley_terry.fit(seven, **bad)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="level"):
         bradley_terry.fit(seven).intervals(1.0)
+
+
+def unbalanced(seed: int) -> pd.DataFrame:
+    """Battles of a non-transitive world, its pairs shown unequally often; each row with its probability."""
+    rng = np.random.default_rng(seed)
+    names = np.array(list("abcd"), dtype=object)
+    first, second = np.triu_indices(4, 1)
+    shown = np.array([0.4, 0.05, 0.25, 0.1, 0.15, 0.05])
+    wins = np.array([0.8, 0.3, 0.6, 0.7, 0.55, 0.4])
+    pair = rng.choice(6, size=40_000, p=shown)
+    outcome = (rng.random(len(pair)) < wins[pair]).astype(float)
+    return pd.DataFrame(
+        {
+            "model_a": names[first[pair]],
+            "model_b": names[second[pair]],
+            "outcome": outcome,
+            "probability": shown[pair],
+        }
+    )
+
+
+def target(pairs: np.ndarray) -> np.ndarray:
+    """Coefficients that minimise the expected cross-entropy when pair k is shown with pairs[k]."""
+    first, second = np.triu_indices(4, 1)
+    wins = np.array([0.8, 0.3, 0.6, 0.7, 0.55, 0.4])
+
+    def loss(xi: np.ndarray) -> float:
+        p = expit(xi[first] - xi[second])
+        return -float(pairs @ (wins * np.log(p) + (1 - wins) * np.log(1 - p)))
+
+    found = minimize(loss, np.zeros(4), method="BFGS", options={"gtol": 1e-9}).x
+    return found - found.mean()
+
+
+@pytest.mark.parametrize("weighting", ["given", "share", None])
+def test_inverse_probability_targets_uniform_pairs(weighting: str | None) -> None:
+    # Equation (7): where the model does not hold, the weights decide what is estimated.
+    shown = np.array([0.4, 0.05, 0.25, 0.1, 0.15, 0.05])
+    uniform, biased = target(np.full(6, 1 / 6)), target(shown)
+    assert np.abs(uniform - biased).max() > 0.15
+    fit = bradley_terry.fit(unbalanced(0), inverse_probability=weighting)
+    expected = biased if weighting is None else uniform
+    assert (np.abs(fit.coefficients - expected) < 4 * np.sqrt(np.diag(fit.covariance))).all()
+    assert np.sqrt(np.diag(fit.covariance)).max() < 0.04
+    assert fit.battles.sum() == 80_000
+
+
+@pytest.mark.parametrize("weighting", ["given", "share"])
+def test_reweighted_bootstrap_spreads_as_its_sandwich(weighting: str) -> None:
+    frame = unbalanced(1)
+    fit = bradley_terry.fit(frame, inverse_probability=weighting)
+    draws = bradley_terry.bootstrap(frame, 600, 2, inverse_probability=weighting)
+    ratio = draws.std().to_numpy() / fit.standard_errors.to_numpy()
+    if weighting == "given":
+        np.testing.assert_allclose(ratio, 1, atol=0.1)
+    else:  # shares that follow the draw remove the part of the variance that lies between pairs
+        assert (ratio < 1.05).all()
+
+
+def test_given_weights_are_those_of_a_weighted_generalised_linear_model(seven: pd.DataFrame) -> None:
+    rng = np.random.default_rng(5)
+    frame = seven.assign(probability=rng.choice([0.02, 0.1, 0.5], size=len(seven)))
+    fit = bradley_terry.fit(frame, reference="m00", inverse_probability="given")
+    design = np.zeros((len(seven), 7))
+    rows = np.arange(len(seven))
+    design[rows, [int(m[1:]) for m in seven["model_a"]]] = 1
+    design[rows, [int(m[1:]) for m in seven["model_b"]]] = -1
+    weights = 1 / frame["probability"].to_numpy()
+    p = expit(design @ fit.coefficients)
+    residual = weights * (frame["outcome"].to_numpy() - p)
+    np.testing.assert_allclose(design.T @ residual / weights.sum(), 0, atol=1e-10)
+    bread = np.linalg.inv((design[:, 1:].T * weights * p * (1 - p)) @ design[:, 1:])
+    scores = design[:, 1:] * residual[:, None]
+    np.testing.assert_allclose(fit.covariance[1:, 1:], bread @ scores.T @ scores @ bread, rtol=1e-6)
+
+
+def test_clustered_sandwich_equals_that_of_a_peer(seven: pd.DataFrame) -> None:
+    frame = seven.assign(voter=np.random.default_rng(4).integers(150, size=len(seven)))
+    fit = bradley_terry.fit(frame, reference="m00", cluster="voter")
+    design = np.zeros((len(seven), 7))
+    rows = np.arange(len(seven))
+    design[rows, [int(m[1:]) for m in seven["model_a"]]] = 1
+    design[rows, [int(m[1:]) for m in seven["model_b"]]] = -1
+    peer = sm.GLM(seven["outcome"].to_numpy(), design[:, 1:], family=sm.families.Binomial()).fit(
+        cov_type="cluster",
+        cov_kwds={"groups": frame["voter"].to_numpy(), "use_correction": False, "df_correction": False},
+        tol=1e-14,
+        maxiter=100,
+    )
+    np.testing.assert_allclose(np.sqrt(np.diag(fit.covariance)[1:]), peer.bse, rtol=1e-6)
+
+
+def test_three_copies_of_every_vote_are_no_more_information(seven: pd.DataFrame) -> None:
+    # The known mistake: resampling rows that are copies of one verdict narrows intervals by sqrt(3).
+    once = bradley_terry.fit(seven)
+    copied = pd.concat([seven.assign(prompt_id=range(len(seven)))] * 3, ignore_index=True)
+    naive, honest = bradley_terry.fit(copied), bradley_terry.fit(copied, cluster="prompt_id")
+    np.testing.assert_allclose(naive.standard_errors * np.sqrt(3), once.standard_errors, rtol=1e-9)
+    np.testing.assert_allclose(honest.standard_errors, once.standard_errors, rtol=1e-9)
+    draws = bradley_terry.bootstrap(copied, 400, 0, cluster="prompt_id")
+    np.testing.assert_allclose(draws.std() / once.standard_errors, 1, atol=0.15)
+
+
+def test_bad_probabilities_and_units_are_refused(seven: pd.DataFrame) -> None:
+    with pytest.raises(ValueError, match="column probability"):
+        bradley_terry.fit(seven, inverse_probability="given")
+    for bad in (0.0, 1.5, np.nan):
+        with pytest.raises(ValueError, match="probability outside"):
+            bradley_terry.fit(seven.assign(probability=bad), inverse_probability="given")
+    with pytest.raises(ValueError, match="'given', 'share' or None"):
+        bradley_terry.fit(seven, inverse_probability="empirical")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="column voter"):
+        bradley_terry.fit(seven, cluster="voter")
+    with pytest.raises(ValueError, match="names no voter"):
+        bradley_terry.fit(seven.assign(voter=[None, *["x"] * (len(seven) - 1)]), cluster="voter")
+    with pytest.raises(ValueError, match="of their own"):
+        bradley_terry.fit(counts.from_battles(seven), cluster="voter")
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (pd.DataFrame({"model_a": [], "model_b": [], "outcome": []}, dtype=object), "no battles"),
+        (pd.DataFrame({"model_a": ["a"], "model_b": ["a"], "outcome": [1.0]}), "against itself"),
+        (pd.DataFrame({"model_a": ["a"], "model_b": ["b"], "outcome": [1.0], "weight": [0.0]}), "no battles"),
+        (pd.DataFrame({"model_a": ["a"], "model_b": ["b"], "outcome": [1.0], "weight": [np.nan]}), "weight"),
+        (pd.DataFrame({"model_a": ["a", "a"], "model_b": ["b", "b"], "outcome": [1.0, 1.0]}), "never beaten"),
+        (pd.DataFrame({"model_a": ["a", "c"], "model_b": ["b", "d"], "outcome": [0.5, 0.5]}), "2 parts"),
+    ],
+)
+def test_battles_that_rate_nobody_are_refused(frame: pd.DataFrame, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        bradley_terry.fit(frame)

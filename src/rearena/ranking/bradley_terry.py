@@ -17,22 +17,26 @@ fixes that model at zero, so that every interval is one of a difference to it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import coo_array
 from scipy.special import expit
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
 from rearena.ranking import counts as counting
-from rearena.ranking.intervals import approximate_ranks, normal_quantile
+from rearena.ranking.intervals import approximate_ranks, critical_value
+from rearena.ranking.kernels import newton
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rearena.ranking.counts import Counts
+    from rearena.ranking.counts import Counts, InverseProbability
+    from rearena.ranking.intervals import Correction
 
 # Newton's steps shrink quadratically (each is about the square of the one before, in log-odds), so taking a
 # step below this one leaves an error near 1e-12.
@@ -64,7 +68,7 @@ class BradleyTerry:
     covariance : ndarray, shape (M, M)
         Sandwich covariance of ``coefficients``, in squared log-odds.
     battles : ndarray, shape (M,)
-        Weight of the battles of each model.
+        Number of battles of each model.
     reference : str or None
         The model whose coefficient is zero; None where the mean is zero.
     anchor, anchor_rating : str or None, float
@@ -73,6 +77,8 @@ class BradleyTerry:
         A difference of ``scale`` rating points stands for odds of ``base`` to one.
     ridge : float
         Penalty on the sum of squared coefficients; 0 is maximum likelihood.
+    inverse_probability, cluster : str or None
+        Whether battles were weighted by 1 / P(A_t), and what was taken as the sampling unit.
     iterations : int
         Newton steps taken.
     """
@@ -87,6 +93,8 @@ class BradleyTerry:
     scale: float
     base: float
     ridge: float
+    inverse_probability: InverseProbability | None
+    cluster: str | None
     iterations: int
 
     @property
@@ -134,29 +142,49 @@ class BradleyTerry:
             reference=reference,
         )
 
-    def intervals(self, level: float = 0.95) -> pd.DataFrame:
-        """Normal intervals with sandwich standard errors, one model at a time.
+    def intervals(
+        self,
+        level: float = 0.95,
+        correction: Correction | None = None,
+        seed: int | np.random.Generator | None = None,
+    ) -> pd.DataFrame:
+        """Normal intervals with sandwich standard errors.
 
         Parameters
         ----------
         level : float in (0, 1)
-            Nominal coverage of each interval.
+            Nominal coverage: of each interval, or, with a correction, of all of them together.
+        correction : {"chi-square", "bonferroni", "max-z"}, optional
+            How to make them hold together; see :func:`rearena.ranking.intervals.critical_value`. Default:
+            one model at a time.
+        seed : int or Generator
+            Source of randomness; required for ``"max-z"``, not used otherwise.
 
         Returns
         -------
         DataFrame
             Index model; columns ``lower, upper``, in rating points.
+
+        Raises
+        ------
+        ValueError
+            As :func:`rearena.ranking.intervals.critical_value`.
         """
-        half = normal_quantile(level) * self.standard_errors
+        half = critical_value(level, correction, self.covariance, seed) * self.standard_errors
         return pd.DataFrame({"lower": self.ratings - half, "upper": self.ratings + half})
 
-    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
+    def to_frame(
+        self,
+        level: float = 0.95,
+        correction: Correction | None = None,
+        seed: int | np.random.Generator | None = None,
+    ) -> pd.DataFrame:
         """Ratings, best first.
 
         Parameters
         ----------
-        level : float in (0, 1)
-            Nominal coverage of each interval.
+        level, correction, seed
+            As for :meth:`intervals`.
 
         Returns
         -------
@@ -164,17 +192,20 @@ class BradleyTerry:
             Index model; ``rating, lower, upper`` (points), approximate ``rank``, ``battles``; settings in
             ``attrs``.
         """
-        frame = self.intervals(level).assign(rating=self.ratings, battles=self.battles)
+        frame = self.intervals(level, correction, seed).assign(rating=self.ratings, battles=self.battles)
         frame["rank"] = approximate_ranks(frame["lower"], frame["upper"])
         frame.attrs = {
             "level": level,
             "method": "sandwich",
+            "correction": correction,
             "reference": self.reference,
             "anchor": self.anchor,
             "anchor_rating": self.anchor_rating,
             "scale": self.scale,
             "base": self.base,
             "ridge": self.ridge,
+            "inverse_probability": self.inverse_probability,
+            "cluster": self.cluster,
         }
         return frame.sort_values("rating", ascending=False)[["rating", "lower", "upper", "rank", "battles"]]
 
@@ -188,10 +219,12 @@ def fit(
     scale: float = 400.0,
     base: float = 10.0,
     ridge: float = 0.0,
+    inverse_probability: InverseProbability | None = None,
+    cluster: str | None = None,
 ) -> BradleyTerry:
     r"""Fit Bradley-Terry coefficients to battles.
 
-    Source: Chatbot Arena, sections 4 and 5, equations (2), (3) and (7) with equal weights.
+    Source: Chatbot Arena, sections 4 and 5, equations (2), (3) and (7).
 
     Parameters
     ----------
@@ -211,6 +244,13 @@ def fit(
         Subtracts ``ridge / 2 * sum(xi**2)`` from the log-likelihood, coefficients centred. With ``ridge > 0``
         a model that never lost, or a graph in several parts, gets finite ratings, pulled to the mean:
         ``ridge = 1`` is a normal prior of one log-odds unit (174 Elo points) on every model.
+    inverse_probability : {"given", "share"}, optional
+        Weight each battle by 1 / P(A_t) (equation (7)), P from the column ``probability`` or as the pair's
+        share of the battles; see :func:`rearena.ranking.counts.from_battles`. Default: equal weights. It
+        matters only where the model does not hold, and then decides which misfit is averaged.
+    cluster : str, optional
+        Column that names the sampling unit (``prompt_id``, ``voter``): the sandwich then adds up the scores
+        of a unit before it squares them. Default: every battle is a unit.
 
     Returns
     -------
@@ -219,8 +259,8 @@ def fit(
     Raises
     ------
     ValueError
-        If the battles are malformed (see :func:`rearena.ranking.counts.from_battles`), there is one model
-        only, or a setting is out of range.
+        If the battles are malformed (see :func:`rearena.ranking.counts.from_battles`), a setting is out of
+        range, or ``inverse_probability`` or ``cluster`` is given beside counts, which carry theirs already.
     KeyError
         If ``reference`` or ``anchor`` is not among the models.
     GraphError
@@ -235,14 +275,14 @@ def fit(
             "scale must be positive, base above 1 and all finite, got "
             f"scale {scale}, base {base}, anchor_rating {anchor_rating}"
         )
-    counts = counting.from_battles(battles) if isinstance(battles, pd.DataFrame) else battles
+    counts = _counted(battles, inverse_probability, cluster)
     for name in (reference, anchor):
         if name is not None:
             _at(counts.models, name)
     if ridge == 0:
         counts.check_graph()
-    with threadpool_limits(1, "blas"):
-        coefficients, iterations = _newton(counts, ridge, np.zeros(len(counts.models)))
+    with _blas().limit(limits=1, user_api="blas"):
+        coefficients, iterations = _settle(counts, ridge, np.zeros(len(counts.models)))
         covariance = _sandwich(counts, ridge, coefficients)
     centred = BradleyTerry(
         models=counts.models,
@@ -255,6 +295,8 @@ def fit(
         scale=float(scale),
         base=float(base),
         ridge=float(ridge),
+        inverse_probability=inverse_probability,
+        cluster=cluster,
         iterations=iterations,
     )
     return centred if reference is None else centred.relative_to(reference)
@@ -270,13 +312,16 @@ def bootstrap(
     scale: float = 400.0,
     base: float = 10.0,
     ridge: float = 0.0,
+    inverse_probability: InverseProbability | None = None,
+    cluster: str | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Ratings of resampled battles: the nonparametric bootstrap over rows, done on counts.
+    """Ratings of resampled battles: the nonparametric bootstrap, done on counts.
 
     Drawing ``n`` rows with replacement and adding them up per pair and outcome is one multinomial draw of
-    size ``n`` over the observed cells, so a round costs the same for a thousand and for a million votes. Rows
-    are taken as independent: where several rows come from one prompt or voter, intervals are too narrow.
+    size ``n`` over the observed cells, so a round costs the same for a thousand and for a million votes.
+    Where several rows come from one prompt or voter, they are not independent: name that column in
+    ``cluster``, and whole units are drawn instead.
 
     A resample can separate a model that hardly ever loses (or wins), or leave a model with few battles out;
     then it has no finite maximum. Such a round is refitted with ``ridge = 1e-3``, and shifted so that the
@@ -288,12 +333,12 @@ def bootstrap(
     Parameters
     ----------
     battles : DataFrame or Counts
-        As for :func:`fit`; weights must be whole numbers.
+        As for :func:`fit`; weights must be whole numbers unless units are drawn.
     rounds : int
         Resamples, at least 1.
     seed : int or Generator
         Source of randomness; the same seed gives the same frame.
-    anchor, anchor_rating, scale, base, ridge
+    anchor, anchor_rating, scale, base, ridge, inverse_probability, cluster
         As for :func:`fit`.
     progress : bool
         Show a progress bar.
@@ -310,27 +355,22 @@ def bootstrap(
     """
     if rounds < 1:
         raise ValueError(f"rounds must be at least 1, got {rounds}")
-    counts = counting.from_battles(battles) if isinstance(battles, pd.DataFrame) else battles
+    counts = _counted(battles, inverse_probability, cluster)
     whole = fit(counts, anchor=anchor, anchor_rating=anchor_rating, scale=scale, base=base, ridge=ridge)
-    cells = counts.outcomes.ravel()
-    if not np.array_equal(cells, np.rint(cells)):
+    if not np.array_equal(counts.sampling.copies, np.rint(counts.sampling.copies)):
         raise ValueError("the bootstrap draws whole battles, but some weights add up to fractions of one")
-    seen = np.flatnonzero(cells)
-    share = cells[seen] / cells.sum()
     rng = np.random.default_rng(seed)
     draws = np.empty((rounds, len(counts.models)))
-    resample, separated, disconnected = np.zeros_like(cells), 0, 0
-    with threadpool_limits(1, "blas"):
-        for row in tqdm(draws, desc="bootstrap", mininterval=1, disable=not progress):
-            resample[seen] = rng.multinomial(int(cells.sum()), share)
-            drawn = counts.with_outcomes(resample.reshape(-1, 3))
-            try:
-                row[:], _ = _newton(drawn, ridge, whole.coefficients)
-            except ConvergenceError:
-                core, joined = drawn.core()
-                separated, disconnected = separated + joined, disconnected + (not joined)
-                row[:], _ = _newton(drawn, max(ridge, _RESCUE), whole.coefficients)
-                row += (whole.coefficients - row)[core].mean()
+    separated = disconnected = 0
+    for row in tqdm(draws, desc="bootstrap", mininterval=1, disable=not progress):
+        drawn = counts.resample(rng)
+        try:
+            row[:], _ = _settle(drawn, ridge, whole.coefficients)
+        except ConvergenceError:
+            core, joined = drawn.core()
+            separated, disconnected = separated + joined, disconnected + (not joined)
+            row[:], _ = _settle(drawn, max(ridge, _RESCUE), whole.coefficients)
+            row += (whole.coefficients - row)[core].mean()
     zero = 0.0 if anchor is None else draws[:, [_at(counts.models, anchor)]]
     frame = pd.DataFrame(
         anchor_rating + whole.unit * (draws - zero), columns=pd.Index(counts.models, name="model")
@@ -344,112 +384,78 @@ def bootstrap(
         "scale": scale,
         "base": base,
         "ridge": ridge,
+        "inverse_probability": inverse_probability,
+        "cluster": cluster,
     }
     return frame
 
 
-def _newton(counts: Counts, ridge: float, start: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
-    """Maximise the penalised log-likelihood from ``start``; centred coefficients and the steps taken.
+@cache
+def _blas() -> ThreadpoolController:
+    """Finding the libraries takes longer than a fit; threads cost more than they give at this size."""
+    return ThreadpoolController()
 
-    The likelihood is concave, so Newton's method, with a long step halved until the likelihood does not fall,
-    reaches the one maximum wherever it exists.
-    """
+
+def _counted(
+    battles: pd.DataFrame | Counts, inverse_probability: InverseProbability | None, cluster: str | None
+) -> Counts:
+    if isinstance(battles, pd.DataFrame):
+        return counting.from_battles(battles, inverse_probability=inverse_probability, cluster=cluster)
+    if inverse_probability is not None or cluster is not None:
+        raise ValueError("counts carry weights and units of their own: name these in counts.from_battles")
+    return battles
+
+
+def _settle(counts: Counts, ridge: float, start: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """Coefficients of mean zero that maximise the penalised likelihood, and the Newton steps taken."""
     won, tied, lost = counts.outcomes.T
-    n, score = won + tied + lost, won + tied / 2
-    free = _free(counts, ridge)
     xi = start - start.mean()
-    for iteration in range(1, _ITERATIONS + 1):
-        p = expit(xi[counts.first] - xi[counts.second])
-        gradient = _spread(counts, score - n * p) - ridge * xi
-        step = np.zeros_like(xi)
-        step[free] = cho_solve(_factor(counts, n * p * (1 - p), ridge, free), gradient[free])
-        step -= step.mean()
-        size = np.abs(step).max()
-        if size < _LAST_STEP:
-            return xi + step, iteration
-        if size > _SAFE_STEP:
-            value = _log_likelihood(counts, n, score, ridge, xi)
-            while _log_likelihood(counts, n, score, ridge, xi + step) < value:
-                step /= 2
-        xi = xi + step
-        if np.abs(xi).max() > _FARTHEST:
-            break
-    raise ConvergenceError(_UNSETTLED)
-
-
-_UNSETTLED = (
-    "Newton's method did not settle: some models are separated from the others, or nearly so. "
-    "Leave them out, add battles, or fit with ridge > 0"
-)
-
-
-def _log_likelihood(
-    counts: Counts,
-    n: NDArray[np.float64],
-    score: NDArray[np.float64],
-    ridge: float,
-    xi: NDArray[np.float64],
-) -> float:
-    difference = xi[counts.first] - xi[counts.second]
-    return float(score @ difference - n @ np.logaddexp(0, difference) - ridge / 2 * xi @ xi)
-
-
-def _spread(counts: Counts, value: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Add a pair's value to its first model and subtract it from its second, shape (M,)."""
-    size = len(counts.models)
-    return np.asarray(
-        np.bincount(counts.first, value, size) - np.bincount(counts.second, value, size), dtype=float
+    n, score = won + tied + lost, won + tied / 2
+    steps = newton(
+        xi,
+        counts.first,
+        counts.second,
+        n,
+        score,
+        ridge,
+        _LAST_STEP,
+        _SAFE_STEP,
+        _FARTHEST,
+        _SINGULAR,
+        _ITERATIONS,
     )
-
-
-def _laplacian(counts: Counts, value: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sum over pairs of value * (e_first - e_second)(e_first - e_second)^T, shape (M, M)."""
-    size = len(counts.models)
-    matrix = np.zeros((size, size))
-    matrix[counts.first, counts.second] = matrix[counts.second, counts.first] = -value
-    np.fill_diagonal(matrix, -matrix.sum(axis=1))
-    return matrix
-
-
-def _free(counts: Counts, ridge: float) -> NDArray[np.intp]:
-    """Models whose coefficients are searched for.
-
-    The likelihood does not see a shift of all of them, so that without a ridge one must stay put: that with
-    the most battles, to which the others are tied best.
-    """
-    every = np.arange(len(counts.models))
-    return every if ridge else np.delete(every, counts.battles_per_model().argmax())
-
-
-def _factor(
-    counts: Counts, value: NDArray[np.float64], ridge: float, free: NDArray[np.intp]
-) -> tuple[NDArray[np.float64], bool]:
-    """Cholesky factor of the Hessian of the free coefficients; ConvergenceError where it is singular."""
-    hessian = _laplacian(counts, value)[np.ix_(free, free)]
-    hessian[np.diag_indices_from(hessian)] += ridge
-    curvature = hessian.diagonal().copy()
-    try:
-        factor: tuple[NDArray[np.float64], bool] = cho_factor(hessian, overwrite_a=True)
-    except (np.linalg.LinAlgError, ValueError) as error:  # singular, or not finite
-        raise ConvergenceError(_UNSETTLED) from error
-    if (np.diag(factor[0]) ** 2 < _SINGULAR * curvature).any():
-        raise ConvergenceError(_UNSETTLED)
-    return factor
+    if not steps:
+        raise ConvergenceError(
+            "Newton's method did not settle: some models are separated from the others, or nearly so. "
+            "Leave them out, add battles, or fit with ridge > 0"
+        )
+    return xi, steps
 
 
 def _sandwich(counts: Counts, ridge: float, xi: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A^-1 B A^-1 of centred coefficients, shape (M, M)."""
+    """A^-1 B A^-1 of centred coefficients, shape (M, M); B adds up the scores of the sampling units."""
+    size = len(counts.models)
     p = expit(xi[counts.first] - xi[counts.second])
-    won, tied, lost = counts.outcomes.T
-    free = _free(counts, ridge)
-    bread = _factor(counts, (won + tied + lost) * p * (1 - p), ridge, free)
-    meat = _laplacian(counts, won * (1 - p) ** 2 + tied * (0.5 - p) ** 2 + lost * p**2)
-    half = cho_solve(bread, meat[np.ix_(free, free)])
-    covariance = np.zeros_like(meat)
-    covariance[np.ix_(free, free)] = cho_solve(bread, half.T)
-    centre = _contrast(counts.models, None)
-    centred: NDArray[np.float64] = centre @ ((covariance + covariance.T) / 2) @ centre
-    return centred
+    weight = counts.outcomes.sum(axis=1)
+    bread = np.zeros((size, size))
+    bread[counts.first, counts.second] = bread[counts.second, counts.first] = -weight * p * (1 - p)
+    np.fill_diagonal(bread, ridge - bread.sum(axis=1))
+    # B does not see a shift of all coefficients, so any curvature will do for that direction.
+    bread += np.trace(bread) / size**2
+    sampling = counts.sampling
+    # What a pair's battles weigh more or less than in the sample: see Sample.even.
+    factor = weight / (sampling.transposed @ sampling.copies).reshape(-1, 3).sum(axis=1)
+    residual = (factor[:, None] * np.subtract.outer([1.0, 0.5, 0.0], p).T).ravel()
+    cells, ends = np.arange(len(residual)), (np.repeat(counts.first, 3), np.repeat(counts.second, 3))
+    scores = sampling.units @ coo_array(
+        (np.concatenate([residual, -residual]), (np.tile(cells, 2), np.concatenate(ends))),
+        shape=(len(residual), size),
+    )
+    meat = (scores.T @ (scores * sampling.copies[:, None])).toarray()
+    factored = cho_factor(bread)
+    half = cho_solve(factored, meat)
+    covariance: NDArray[np.float64] = cho_solve(factored, half.T)
+    return (covariance + covariance.T) / 2
 
 
 def _contrast(models: tuple[str, ...], reference: str | None) -> NDArray[np.float64]:

@@ -6,8 +6,9 @@ on those, so its cost does not depend on the number of votes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,8 @@ from scipy.sparse.csgraph import connected_components
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+InverseProbability: TypeAlias = Literal["given", "share"]
 
 
 class GraphError(ValueError):
@@ -31,6 +34,40 @@ class SeparatedGraphError(GraphError):
 
 
 @dataclass(frozen=True, eq=False)
+class Sample:
+    """The units that a sample consists of: what a bootstrap redraws, and what is independent in a sandwich.
+
+    Attributes
+    ----------
+    units : csr_array, shape (U, 3 P)
+        Weight that one unit adds to each pair and outcome.
+    copies : ndarray of float, shape (U,)
+        How many units of that kind there are.
+    battles : ndarray of float, shape (P,)
+        Number of battles of each pair, whatever they weigh.
+    even : bool
+        Whether pairs are weighted so that each counts alike, however often it met.
+    """
+
+    units: csr_array
+    copies: NDArray[np.float64]
+    battles: NDArray[np.float64]
+    even: bool
+
+    @cached_property
+    def transposed(self) -> csr_array:
+        """``units`` from the cells' side, shape (3 P, U)."""
+        return csr_array(self.units.T)
+
+
+def _evened(outcomes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Outcomes rescaled so that all pairs that met weigh the same, and all together what they weighed."""
+    met = outcomes.sum(axis=1, keepdims=True)
+    evened: NDArray[np.float64] = outcomes * (met.sum() / (met > 0).sum() / np.where(met > 0, met, 1))
+    return evened
+
+
+@dataclass(frozen=True, eq=False)
 class Counts:
     """Outcomes of battles, added up per unordered pair of models.
 
@@ -41,21 +78,37 @@ class Counts:
     first, second : ndarray of int, shape (P,)
         The two models of each pair that met, ``first < second``.
     outcomes : ndarray of float, shape (P, 3)
-        Weight of battles won by ``first``, tied, and won by ``second``.
+        Weight of battles won by ``first``, tied, and won by ``second``: what a fit reads.
+    sample : Sample, optional
+        What was drawn from, where it is not single battles of equal weight.
     """
 
     models: tuple[str, ...]
     first: NDArray[np.intp]
     second: NDArray[np.intp]
     outcomes: NDArray[np.float64]
+    sample: Sample | None = None
 
-    def with_outcomes(self, outcomes: NDArray[np.float64]) -> Counts:
-        """Same pairs, other counts: one bootstrap resample."""
-        return Counts(self.models, self.first, self.second, outcomes)
+    @cached_property
+    def sampling(self) -> Sample:
+        """The units of the sample; where there is nothing else, a unit is a battle."""
+        if self.sample is not None:
+            return self.sample
+        cells = self.outcomes.ravel()
+        seen = np.flatnonzero(cells)
+        units = coo_array((np.ones(len(seen)), (np.arange(len(seen)), seen)), shape=(len(seen), len(cells)))
+        return Sample(units.tocsr(), cells[seen], self.outcomes.sum(axis=1), even=False)
+
+    def resample(self, rng: np.random.Generator) -> Counts:
+        """As many units again, drawn with replacement: one bootstrap resample of the same pairs."""
+        sampling = self.sampling
+        drawn = rng.multinomial(int(sampling.copies.sum()), sampling.copies / sampling.copies.sum())
+        outcomes = (sampling.transposed @ drawn).reshape(-1, 3)
+        return replace(self, outcomes=_evened(outcomes) if sampling.even else outcomes)
 
     def battles_per_model(self) -> NDArray[np.float64]:
-        """Weight of the battles that each model took part in, shape (M,)."""
-        n, size = self.outcomes.sum(axis=1), len(self.models)
+        """Number of battles that each model took part in, shape (M,)."""
+        n, size = self.sampling.battles, len(self.models)
         return np.asarray(np.bincount(self.first, n, size) + np.bincount(self.second, n, size), dtype=float)
 
     def check_graph(self) -> None:
@@ -123,7 +176,12 @@ def _smallest_first(labels: NDArray[np.integer]) -> NDArray[np.integer]:
     return smallest_first
 
 
-def from_battles(battles: pd.DataFrame) -> Counts:
+def from_battles(
+    battles: pd.DataFrame,
+    *,
+    inverse_probability: InverseProbability | None = None,
+    cluster: str | None = None,
+) -> Counts:
     """Add up battles per pair and outcome.
 
     Parameters
@@ -131,6 +189,14 @@ def from_battles(battles: pd.DataFrame) -> Counts:
     battles : DataFrame
         Columns ``model_a, model_b, outcome`` (1 a wins, 0.5 tie, 0 b wins) and optionally ``weight``: how
         many battles the row stands for (default 1). A row of weight zero names its models and counts nothing.
+    inverse_probability : {"given", "share"}, optional
+        Weight each battle by 1 / P(A_t), so that every pair counts alike in expectation (Chatbot Arena,
+        section 5, equation (7)). ``"given"`` takes the column ``probability``, that of showing the pair;
+        ``"share"`` the pair's share of the battles, recomputed in every resample. Weights are scaled to
+        mean one. Default: every battle counts alike.
+    cluster : str, optional
+        Column that names the sampling unit (``prompt_id``, ``voter``), where rows of one unit depend on each
+        other. Default: every battle is a unit.
 
     Returns
     -------
@@ -140,12 +206,12 @@ def from_battles(battles: pd.DataFrame) -> Counts:
     Raises
     ------
     ValueError
-        As :func:`coded`; also if a weight is negative or not finite, or there is no battle.
+        As :func:`coded`; also if a weight is negative or not finite, a probability outside (0, 1], a unit
+        not named, a column missing, or there is no battle.
     """
     names, a, b, outcome = coded(battles)
-    weight = _numbers(battles, "weight") if "weight" in battles.columns else None
-    if weight is not None:
-        _refuse(battles, ~(np.isfinite(weight) & (weight >= 0)), "has a negative or non-finite weight")
+    weight = _numbers(battles, "weight") if "weight" in battles.columns else np.ones(len(battles))
+    _refuse(battles, ~(np.isfinite(weight) & (weight >= 0)), "has a negative or non-finite weight")
     size, doubled = len(names), outcome * 2
     # Written from the first model's side: 0 it won, 1 tie, 2 it lost.
     code = np.where(a < b, 2 - doubled, doubled).astype(np.intp)
@@ -154,7 +220,59 @@ def from_battles(battles: pd.DataFrame) -> Counts:
     met = np.flatnonzero(table.sum(axis=1))
     if not len(met):
         raise ValueError("there are no battles to count: the frame is empty or every weight is zero")
-    return Counts(names, met // size, met % size, table[met])
+    counts = Counts(names, met // size, met % size, table[met])
+    if inverse_probability is None and cluster is None:
+        return counts
+    place = np.zeros(size * size, dtype=np.intp)
+    place[met] = np.arange(len(met))
+    cell = 3 * place[cell // 3] + cell % 3
+    kept = weight > 0
+    return _sampled(counts, battles.loc[kept], cell[kept], weight[kept], inverse_probability, cluster)
+
+
+def _sampled(
+    counts: Counts,
+    battles: pd.DataFrame,
+    cell: NDArray[np.intp],
+    weight: NDArray[np.float64],
+    inverse_probability: InverseProbability | None,
+    cluster: str | None,
+) -> Counts:
+    """Counts with the units that they come from; ``cell`` is each battle's place in ``counts.outcomes``."""
+    if inverse_probability not in (None, "given", "share"):
+        raise ValueError(f"inverse_probability must be 'given', 'share' or None, got {inverse_probability!r}")
+    importance = np.ones(len(cell))
+    if inverse_probability == "given":
+        importance = 1 / _checked_probability(battles)
+        importance *= weight.sum() / (weight @ importance)
+    if cluster is None:  # units of one battle, alike where cell and importance are
+        values, kind = np.unique(importance, return_inverse=True)
+        keys, unit = np.unique(cell * len(values) + kind, return_inverse=True)
+        copies = np.bincount(unit, weight).astype(np.float64)
+        unit, cell, adds = np.arange(len(keys)), keys // len(values), values[keys % len(values)]
+    else:
+        unit, adds = _units(battles, cluster), weight * importance
+        copies = np.ones(unit.max() + 1)
+    units = coo_array((adds, (unit, cell)), shape=(len(copies), counts.outcomes.size)).tocsr()
+    sample = Sample(units, copies, counts.outcomes.sum(axis=1), even=inverse_probability == "share")
+    outcomes = (sample.transposed @ copies).reshape(-1, 3)
+    return replace(counts, outcomes=_evened(outcomes) if sample.even else outcomes, sample=sample)
+
+
+def _checked_probability(battles: pd.DataFrame) -> NDArray[np.float64]:
+    if "probability" not in battles.columns:
+        raise ValueError("inverse_probability='given' needs a column probability: that of showing the pair")
+    probability = _numbers(battles, "probability")
+    _refuse(battles, ~((probability > 0) & (probability <= 1)), "has a probability outside (0, 1]")
+    return probability
+
+
+def _units(battles: pd.DataFrame, cluster: str) -> NDArray[np.intp]:
+    if cluster not in battles.columns:
+        raise ValueError(f"battles lack the column {cluster} that is to name the sampling unit")
+    unit = pd.factorize(battles[cluster])[0].astype(np.intp)
+    _refuse(battles, unit < 0, f"names no {cluster}")
+    return unit
 
 
 def coded(
