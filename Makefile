@@ -84,7 +84,7 @@ lint: $(ENVIRONMENT)  ## ruff, mypy and the notebook contract
 
 .PHONY: bench
 bench: $(ENVIRONMENT)  ## speed against other implementations
-	@$(PYTHON) benchmarks/bench_fit.py
+	@for bench in benchmarks/bench_*.py; do $(PYTHON) "$$bench" || exit 1; done
 
 .PHONY: lock
 lock:  ## newest packages into uv.lock, and requirements.lock from it
