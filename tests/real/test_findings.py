@@ -10,6 +10,7 @@ from rearena.data import comparison, downloads, names, published, released, wild
 from rearena.data.released import Draws
 from rearena.evaluation import metrics
 from rearena.ranking import bradley_terry
+from rearena.ranking.intervals import approximate_ranks, from_draws
 
 pytestmark = pytest.mark.real
 
@@ -30,10 +31,15 @@ def need(*ids: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def boards() -> pd.DataFrame:
-    need("leaderbot-counts-20240814", "lmarena-history")
-    counts = released.votes_as_counts(downloads.path("leaderbot-counts-20240814"))
-    fit = bradley_terry.fit(released.counts_to_battles(counts), anchor=ANCHOR, anchor_rating=ANCHOR_RATING)
+def votes() -> pd.DataFrame:
+    need("leaderbot-counts-20240814")
+    return released.counts_to_battles(released.votes_as_counts(downloads.path("leaderbot-counts-20240814")))
+
+
+@pytest.fixture(scope="module")
+def boards(votes: pd.DataFrame) -> pd.DataFrame:
+    need("lmarena-history")
+    fit = bradley_terry.fit(votes, anchor=ANCHOR, anchor_rating=ANCHOR_RATING)
     ours = fit.ratings.rename(index=names.between("leaderbot_to_board"))
     history = released.official_ratings(downloads.path("lmarena-history"))
     official = history[history["date"] == "2024-08-13"].set_index("model")["rating"]
@@ -49,6 +55,22 @@ def test_votes_as_counts_give_the_official_board_of_the_day_before(boards: pd.Da
     assert distance.mean() < 0.3
     assert distance.max() < 3
     assert both.loc[ANCHOR, "ours"] == pytest.approx(ANCHOR_RATING)
+
+
+@pytest.mark.parametrize("reference", [None, ANCHOR])
+def test_sandwich_and_bootstrap_give_nearly_the_same_ranks(
+    votes: pd.DataFrame, reference: str | None
+) -> None:
+    fit = bradley_terry.fit(votes, reference=reference, anchor=reference)
+    draws = bradley_terry.bootstrap(votes, 1000, 3, anchor=reference)
+    assert draws.attrs["separated"] == draws.attrs["disconnected"] == 0
+    sandwich, bootstrap = fit.intervals(), from_draws(draws, fit.ratings)
+    apart = np.abs(
+        approximate_ranks(sandwich["lower"], sandwich["upper"])
+        - approximate_ranks(bootstrap["lower"], bootstrap["upper"])
+    )
+    assert (apart == 0).mean() >= 0.85
+    assert (apart <= 1).mean() >= 0.97
 
 
 @pytest.fixture(scope="module")
