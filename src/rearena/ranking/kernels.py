@@ -16,9 +16,10 @@ def replay_elo(
     ratings: NDArray[np.float64],
     first: NDArray[np.intp],
     second: NDArray[np.intp],
-    outcome: NDArray[np.float64],
+    score: NDArray[np.float64],
+    other: NDArray[np.float64],
     order: NDArray[np.intp],
-    k: float,
+    steps: NDArray[np.float64],
     rate: float,
 ) -> None:
     """Update ratings in place, contest by contest (RWQ-Elo, equations (1) to (4)).
@@ -29,21 +30,20 @@ def replay_elo(
         Points; changed.
     first, second : ndarray of int, shape (N,)
         The two models of each contest.
-    outcome : ndarray, shape (N,)
-        1, 0.5 or 0 for the first.
-    order : ndarray of int, shape (N,)
+    score, other : ndarray, shape (N,)
+        Scores of the first and of the second, in [0, 1].
+    order : ndarray of int, shape (n,)
         Row numbers, in the order of play.
-    k : float
-        Points that a contest moves at most.
+    steps : ndarray, shape (M,)
+        Points that a contest moves each model at most: K, or 0 for one whose rating is fixed.
     rate : float
         ln(base) / scale.
     """
     for contest in order:
         a, b = first[contest], second[contest]
         expected = 1.0 / (1.0 + np.exp(rate * (ratings[b] - ratings[a])))
-        change = k * (outcome[contest] - expected)
-        ratings[a] += change
-        ratings[b] -= change
+        ratings[a] += steps[a] * (score[contest] - expected)
+        ratings[b] += steps[b] * (other[contest] - (1.0 - expected))
 
 
 # Order of summation is free in the inner products, so that they vectorise; nothing else is relaxed.
@@ -241,9 +241,8 @@ def draw_pairs(
         if left > 0 and n[a] >= initial + 2 * added:
             left -= 1
             waiting[slot] = waiting[left]
-        rate = won[a] / n[a]
-        node = leaves + a
-        tree[node] = np.sqrt(rate * (1 - rate)) * (1 / np.sqrt(n[a]) - 1 / np.sqrt(n[a] + 1))
+        node, spread = leaves + a, np.sqrt(won[a] * (n[a] - won[a])) / n[a]
+        tree[node] = spread * (1 / np.sqrt(n[a]) - 1 / np.sqrt(n[a] + 1))
         while node > 1:
             node //= 2
             low, high = tree[2 * node], tree[2 * node + 1]
