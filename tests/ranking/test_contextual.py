@@ -138,7 +138,7 @@ def test_relative_difference_of_what_is_no_amount_is_refused(a: list[float], b: 
         ({"extra": "long"}, "'extra' must hold numbers"),
         ({"extra": [np.nan, *range(2999)]}, "'extra' is missing or not finite in row 0"),
         ({"extra": [0.0, np.inf, *range(2998)]}, "'extra' is missing or not finite in row 1"),
-        ({"extra": 1.0}, "'extra' is the same in every row"),
+        ({"extra": 0.0}, "'extra' is zero in every row"),
     ],
 )
 def test_columns_that_hold_no_covariate_are_refused(
@@ -214,3 +214,19 @@ def test_model_with_two_ties_is_rated_level_at_equal_style() -> None:
     fit = contextual.fit(battles.assign(length=[1.0, 1.0, -1.0, 1.0, 0.0, 0.0]), ["length"])
     xi = dict(zip(fit.models, fit.coefficients, strict=True))
     assert xi["c"] == pytest.approx((xi["a"] + xi["b"]) / 2, abs=1e-8)
+
+
+def test_a_column_of_ones_is_the_advantage_of_being_shown_first() -> None:
+    rng = np.random.default_rng(8)
+    pairs = np.array([rng.permutation(3)[:2] for _ in range(30_000)])
+    xi, first_bonus = np.array([0.0, 0.5, 1.0]), 0.4
+    chance = expit(xi[pairs[:, 0]] - xi[pairs[:, 1]] + first_bonus)
+    names = np.array(["a", "b", "c"], dtype=object)
+    battles = pd.DataFrame({"model_a": names[pairs[:, 0]], "model_b": names[pairs[:, 1]]})
+    battles["outcome"] = (rng.random(len(battles)) < chance).astype(float)
+    found = contextual.fit(battles.assign(position=1.0), ["position"])
+    assert found.effects["position"] == pytest.approx(first_bonus, abs=4 * found.effect_errors["position"])
+    assert found.effect_errors["position"] < 0.02
+    # Where the better model of every pair always stands first, the two cannot be told apart.
+    with pytest.raises(ValueError, match="combination"):
+        contextual.fit(battles[battles["model_a"] == "a"].assign(position=1.0), ["position"])

@@ -81,7 +81,8 @@ def fit(
     battles : DataFrame
         As for :func:`rearena.ranking.bradley_terry.fit`, one row a battle (or ``weight`` equal battles), with
         a column of numbers for each covariate: the first model's answer minus the second's, on any scale
-        (see :func:`relative_difference`). A row with the sides exchanged has them negated.
+        (see :func:`relative_difference`). A row with the sides exchanged has them negated. A column of ones
+        is the advantage of being shown first.
     covariates : sequence of str
         Names of those columns. An empty one gives the plain fit.
     standardise : bool
@@ -99,7 +100,7 @@ def fit(
     ------
     ValueError
         As for :func:`rearena.ranking.bradley_terry.fit`; also if a covariate is missing, named twice, not
-        a finite number in some row, the same in every row, or a combination of models and other covariates.
+        a finite number in some row, zero in every row, or a combination of models and other covariates.
     KeyError, GraphError
         As for :func:`rearena.ranking.bradley_terry.fit`.
     ConvergenceError
@@ -199,8 +200,8 @@ def _columns(
                 f"covariate {name!r} is missing or not finite in row {int(bad.argmax())} (counted from 0) "
                 f"and {int(bad.sum()) - 1} more: drop or fill these rows"
             )
-        if np.ptp(z[weight > 0, k]) == 0:
-            raise ValueError(f"covariate {name!r} is the same in every row, so it cannot explain an outcome")
+        if not z[weight > 0, k].any():
+            raise ValueError(f"covariate {name!r} is zero in every row, so it cannot explain an outcome")
     return z
 
 
