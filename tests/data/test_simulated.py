@@ -7,8 +7,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from rearena.data.simulated import benchmark_draws, bradley_terry_battles, round_robin
+from rearena.data.simulated import arena_votes, benchmark_draws, bradley_terry_battles, round_robin
+from rearena.data.votes import validate_battles
 from rearena.ranking import bradley_terry
 
 MAP = pd.DataFrame(
@@ -186,3 +189,169 @@ def test_a_hopeless_pair_does_not_overflow():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         bradley_terry_battles(pd.Series({"a": 0.0, "b": 1000.0}), 10, 0)
+
+
+STRENGTHS = pd.Series(np.linspace(-1.5, 1.5, 7), index=list("ABCDEFG"))
+DAYS = {"start": "2023-05-01", "end": "2023-08-31"}
+
+
+@pytest.fixture(scope="module")
+def clocked() -> pd.DataFrame:
+    return arena_votes(STRENGTHS, 60_000, 20_000, seed=3, **DAYS)
+
+
+def unordered(votes: pd.DataFrame) -> pd.Series:
+    return votes[["model_a", "model_b"]].min(axis=1) + votes[["model_a", "model_b"]].max(axis=1)
+
+
+def test_votes_are_battles_by_time_within_the_days(clocked: pd.DataFrame) -> None:
+    validate_battles(clocked)
+    assert len(clocked) == 60_000
+    assert clocked["time"].is_monotonic_increasing
+    assert clocked["time"].iloc[0] >= pd.Timestamp("2023-05-01", tz="UTC")
+    assert clocked["time"].iloc[-1] < pd.Timestamp("2023-09-01", tz="UTC")
+
+
+def test_every_voter_votes_in_one_language_and_a_few_vote_much(clocked: pd.DataFrame) -> None:
+    per_voter = clocked["voter"].value_counts()
+    assert len(per_voter) == 20_000
+    assert (clocked.groupby("voter")["language"].nunique() == 1).all()
+    # Of Poisson numbers with the same mean, one plus 2, none among 20,000 would reach 20.
+    assert per_voter.max() > 100
+    assert per_voter.median() < per_voter.mean()
+
+
+def test_languages_and_turns_have_the_printed_means() -> None:
+    votes = arena_votes(STRENGTHS, 40_000, 40_000, seed=4, turns=1.3, **DAYS)  # one vote each: independent
+    share = votes["language"].value_counts(normalize=True)
+    for language, printed in [("English", 0.77), ("Chinese", 0.05)]:
+        assert share[language] == pytest.approx(printed, abs=4 * np.sqrt(printed * (1 - printed) / 40_000))
+    assert share.drop(["English", "Chinese"]).max() < 0.02
+    assert len(share) == 149
+    spread = np.sqrt(1.3 * 0.3)  # standard deviation of a geometric number with mean 1.3
+    assert votes["turns"].mean() == pytest.approx(1.3, abs=4 * spread / 200)
+    assert votes["turns"].min() == 1
+
+
+def test_probabilities_of_a_day_add_up_to_one_over_the_pairs(clocked: pd.DataFrame) -> None:
+    day, pair = clocked["time"].dt.date, unordered(clocked)
+    assert (clocked.groupby([day, pair])["probability"].nunique() == 1).all()
+    last = clocked.assign(day=day, pair=pair).drop_duplicates(["day", "pair"])
+    last = last[last["day"] == day.iloc[-1]]
+    assert last["pair"].nunique() == 21
+    assert last["probability"].sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_pairs_are_shown_as_often_as_the_probability_says(clocked: pd.DataFrame) -> None:
+    day, pair = clocked["time"].dt.date, unordered(clocked)
+    chance = clocked.groupby([day, pair])["probability"].first().unstack(fill_value=0.0)
+    met = clocked.groupby([day, pair]).size().unstack(fill_value=0)
+    expected = chance.mul(met.sum(axis=1), axis=0).sum()
+    assert (np.abs(met.sum() - expected) < 4.5 * np.sqrt(expected)).all()
+
+
+def test_nearness_divides_the_odds_of_far_pairs() -> None:
+    # The same seed draws the same days of entry: only the factor exp(-|difference| / h) is left between them.
+    by_pair = {
+        h: arena_votes(STRENGTHS, 60_000, 100, seed=5, nearness=h, **DAYS)
+        .assign(pair=unordered)
+        .query("time >= '2023-08-31T00:00Z'")
+        .groupby("pair")["probability"]
+        .first()
+        for h in (2.0, np.inf)
+    }
+    gap = pd.Series({a + b: STRENGTHS[b] - STRENGTHS[a] for a in "ABCDEFG" for b in "ABCDEFG" if a < b})
+    rest = (np.log(by_pair[2.0] / by_pair[np.inf]) + gap / 2).dropna()
+    assert len(rest) > 15
+    assert rest.to_numpy() == pytest.approx(rest.iloc[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("nu", [0.0, 0.5, 2.0])
+def test_outcomes_follow_davidson_from_either_side(nu: float) -> None:
+    pair = pd.Series({"strong": 0.8, "weak": -0.2})
+    votes = arena_votes(pair, 40_000, 10, seed=6, ties=nu, **DAYS)
+    odds = np.array([np.exp(0.5), nu, np.exp(-0.5)])
+    for first, expected in (("strong", odds), ("weak", odds[::-1])):
+        outcome = votes.loc[votes["model_a"] == first, "outcome"]
+        n = len(outcome)
+        assert n == pytest.approx(20_000, abs=4 * 100)
+        for value, share in zip((1.0, 0.5, 0.0), expected / odds.sum(), strict=True):
+            assert (outcome == value).mean() == pytest.approx(share, abs=4 * np.sqrt(0.25 / n))
+    bad = votes.loc[votes["outcome"] == 0.5, "both_bad"]
+    assert not votes.loc[votes["outcome"] != 0.5, "both_bad"].any()
+    if nu:  # the pair is as good as the mean of all models: half of its ties are bad
+        assert bad.mean() == pytest.approx(0.5, abs=4 * np.sqrt(0.25 / len(bad)))
+
+
+def test_without_ties_bradley_terry_finds_the_coefficients_again() -> None:
+    fit = bradley_terry.fit(arena_votes(STRENGTHS, 60_000, 100, seed=7, ties=0.0, **DAYS))
+    found = pd.Series(fit.coefficients, index=fit.models)
+    assert (np.abs(found - STRENGTHS) < 4 * np.sqrt(np.diag(fit.covariance))).all()
+
+
+def test_weak_pairs_are_more_often_both_bad(clocked: pd.DataFrame) -> None:
+    tied = clocked[clocked["outcome"] == 0.5]
+    strength = tied["model_a"].map(STRENGTHS) + tied["model_b"].map(STRENGTHS)
+    assert tied.loc[strength < -1, "both_bad"].mean() > 0.6
+    assert tied.loc[strength > 1, "both_bad"].mean() < 0.4
+
+
+def test_traffic_grows_and_jumps_when_models_enter() -> None:
+    many = pd.Series(0.0, index=[f"m{k}" for k in range(20)])
+    votes = arena_votes(many, 100_000, 10, seed=8, start="2023-01-01", end="2023-12-31")
+    daily = votes.groupby(votes["time"].dt.floor("D")).size()
+    assert len(daily) == 365
+    sides = votes.melt("time", ["model_a", "model_b"], value_name="model")
+    entered = sides.groupby("model")["time"].min().dt.floor("D")
+    later = entered[entered > daily.index[0]].value_counts()
+    assert len(later) >= 2
+    for day, models in later.items():
+        before = daily[day - pd.Timedelta(days=1)]
+        assert daily[day] > before + 0.15 * models * before - 4 * np.sqrt(2 * before)
+    assert daily[-60:].median() > 2 * daily[:60].median()
+
+
+def test_same_seed_same_votes_and_another_seed_others() -> None:
+    one, again, other = (
+        arena_votes(STRENGTHS, 500, 100, s, **DAYS) for s in (5, np.random.default_rng(5), 6)
+    )
+    pd.testing.assert_frame_equal(one, again)
+    assert not one.equals(other)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    xi=st.lists(st.floats(-3000, 3000), min_size=2, max_size=6),
+    voters=st.integers(1, 30),
+    more=st.integers(0, 60),
+    nearness=st.sampled_from([0.01, 1.0, np.inf]),
+)
+def test_any_strengths_give_valid_votes(xi: list[float], voters: int, more: int, nearness: float) -> None:
+    strengths = pd.Series(xi, index=[f"m{k}" for k in range(len(xi))])
+    votes = arena_votes(strengths, voters + more, voters, 0, nearness=nearness, **DAYS)
+    validate_battles(votes)
+    assert len(votes) == voters + more
+    assert votes["voter"].nunique() == voters
+    assert votes["probability"].between(0, 1, inclusive="right").all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"coefficients": STRENGTHS[:1]}, "two or more models"),
+        ({"coefficients": STRENGTHS.rename({"B": "A"})}, "each once"),
+        ({"coefficients": STRENGTHS.where(STRENGTHS > 0)}, "no finite coefficient"),
+        ({"votes": 0}, "at least one battle"),
+        ({"voters": 101}, "each voter votes"),
+        ({"voters": 0}, "each voter votes"),
+        ({"end": "2023-05-01"}, "two days"),
+        ({"nearness": 0.0}, "nearness > 0"),
+        ({"nearness": np.nan}, "nearness > 0"),
+        ({"ties": -0.1}, "ties >= 0"),
+        ({"turns": 0.9}, "turns >= 1"),
+    ],
+)
+def test_an_impossible_arena_is_refused(change: dict, message: str) -> None:
+    asked = {"coefficients": STRENGTHS, "votes": 100, "voters": 10, "seed": 0, **DAYS} | change
+    with pytest.raises(ValueError, match=message):
+        arena_votes(**asked)

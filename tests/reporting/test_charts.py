@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_hex
+from matplotlib.colors import LogNorm, to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -247,6 +247,45 @@ def test_lines_have_bands_and_a_target_where_there_is_one() -> None:
     assert [text.get_text() for text in fig.legends[0].get_texts()] == ["a", "b", "counted"]
 
 
+def test_lines_wrap_over_rows_and_hide_the_rest() -> None:
+    frame = pd.concat([LINES.assign(panel=LINES["panel"] + str(k)) for k in range(3)])
+    labels = {panel: f"quantity {panel}" for panel in dict.fromkeys(frame["panel"])}
+    fig = drawn(charts.line_panels(frame, xlabel="n", ylabels=dict(list(labels.items())[:5]), columns=2))
+    assert len(fig.axes) == 6
+    shown = [axis for axis in fig.axes if axis.get_visible()]
+    assert [axis.get_ylabel() for axis in shown] == list(labels.values())[:5]
+    tops = [round(axis.get_position().y1, 3) for axis in shown]
+    assert tops[0] == tops[1] > tops[2] == tops[3] > tops[4]
+
+
+def test_lines_on_a_log_axis_with_marks_and_several_targets() -> None:
+    frame = LINES[LINES["panel"] == "rate"].assign(
+        mark=[1.5, 1.5, np.nan, np.nan], target=[0.2, 0.2, 0.3, 0.3]
+    )
+    fig = drawn(charts.line_panels(frame, xlabel="n", ylabels={"rate": "r"}, target="goal", xscale="log"))
+    (axis,) = fig.axes
+    assert axis.get_xscale() == "log"
+    assert [line.get_ydata()[0] for line in axis.lines if line.get_linestyle() == "--"] == [0.2, 0.3]
+    (mark,) = [line for line in axis.lines if line.get_linestyle() == ":"]
+    assert (mark.get_xdata()[0], mark.get_color()) == (1.5, SERIES[0])
+    assert [text.get_text() for text in fig.legends[0].get_texts()] == ["a", "b", "goal"]
+
+
+def test_a_series_has_one_colour_in_all_panels() -> None:
+    frame = LINES[(LINES["panel"] == "rate") | (LINES["series"] == "a")]
+    frame = frame.assign(series=frame["series"].where(frame["panel"] == "rate", "b"))
+    fig = drawn(charts.line_panels(frame, xlabel="n", ylabels={"width": "w", "rate": "r"}))
+    colours = [[line.get_color() for line in axis.lines if line.get_linestyle() == "-"] for axis in fig.axes]
+    assert colours == [[SERIES[1]], SERIES[:2]]
+
+
+def test_long_lines_have_no_markers() -> None:
+    frame = pd.DataFrame({"panel": "p", "series": ["short"] * 40 + ["long"] * 41, "value": 1.0})
+    frame["x"] = [*range(40), *range(41)]
+    fig = drawn(charts.line_panels(frame, xlabel="day", ylabels={"p": "votes"}))
+    assert [line.get_marker() for line in fig.axes[0].lines] == ["o", "None"]
+
+
 def test_lines_without_ends_have_no_band() -> None:
     frame = LINES.drop(columns=["lower", "upper", "target"])
     fig = drawn(charts.line_panels(frame, xlabel="x", ylabels={"rate": "r"}))
@@ -274,6 +313,28 @@ def test_maps_show_the_numbers_on_one_scale_without_the_diagonal() -> None:
     assert rows == [[name, str(k)] for k, name in enumerate(names, start=1)]
     bottom, top = panels[0].get_ylim()
     assert top < bottom
+
+
+def test_lines_over_dates_have_dates_on_the_axis() -> None:
+    frame = pd.DataFrame({"panel": "p", "series": "s", "value": [1.0, 2.0]})
+    frame["x"] = pd.to_datetime(["2023-05-01", "2023-06-01"])
+    fig = drawn(charts.line_panels(frame, xlabel="day", ylabels={"p": "votes"}))
+    assert "2023-05-01" in [label.get_text() for label in fig.axes[0].get_xticklabels()]
+
+
+def test_maps_have_scales_of_their_own_and_numbers_in_the_cells() -> None:
+    rate = pd.DataFrame([[0.5, 0.25], [0.75, 0.5]], index=MODELS[:2], columns=MODELS[:2])
+    count = pd.DataFrame([[0, np.nan], [1234, 0]], index=MODELS[:2], columns=MODELS[:2])
+    labels = {"rate": "win rate", "count": "battles"}
+    norms, formats = {"count": LogNorm(1, 10_000)}, {"rate": ".2f", "count": ".0f"}
+    fig = drawn(charts.map_panels({"rate": rate, "count": count}, label=labels, norms=norms, formats=formats))
+    panels, bar_axes = fig.axes[:2], fig.axes[2:]
+    assert [axis.get_ylabel() for axis in bar_axes] == list(labels.values())
+    assert [axis.collections[0].get_clim() for axis in panels] == [(0, 1), (1, 10_000)]
+    assert isinstance(panels[1].collections[0].norm, LogNorm)
+    written = [[(text.get_position(), text.get_text()) for text in axis.texts] for axis in panels]
+    assert written == [[((1.5, 0.5), "0.25"), ((0.5, 1.5), "0.75")], [((0.5, 1.5), "1234")]]
+    assert [label.get_text() for label in panels[0].get_xticklabels()] == ["1", "2"]
 
 
 @pytest.mark.parametrize(
@@ -308,3 +369,9 @@ def test_a_map_of_few_models_is_laid_out(size):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         charts.map_panels({"a": fig7, "b": fig7}, label="x").canvas.draw()
+
+
+def test_intervals_can_be_drawn_on_a_logarithmic_axis() -> None:
+    fig = drawn(charts.interval_chart(TWO, xlabel="points", xscale="log"))
+    assert fig.axes[0].get_xscale() == "log"
+    assert drawn(charts.interval_chart(TWO, xlabel="points")).axes[0].get_xscale() == "linear"

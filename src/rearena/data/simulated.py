@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
 
 
 def round_robin(win_map: pd.DataFrame, per_pair: int, seed: int | np.random.Generator) -> pd.DataFrame:
@@ -134,12 +135,8 @@ def bradley_terry_battles(
         If there are fewer than two models, a model occurs twice, a coefficient is not finite, or there is no
         battle to draw.
     """
-    if len(coefficients) < 2 or coefficients.index.has_duplicates or battles < 1:
-        raise ValueError("battles need two or more models, each once, and at least one battle")
-    i, j = np.triu_indices(len(coefficients), 1)
-    xi, models = coefficients.to_numpy(dtype=float), coefficients.index.to_numpy(dtype=object)
-    if not np.isfinite(xi).all():
-        raise ValueError(f"no finite coefficient for {list(models[~np.isfinite(xi)])}")
+    xi, models = _strengths(coefficients, battles)
+    i, j = np.triu_indices(len(xi), 1)
     first_wins = expit(xi[i] - xi[j])
     chance = np.concatenate([first_wins, 1 - first_wins]) / len(i)
     weight = np.random.default_rng(seed).multinomial(battles, chance / chance.sum())
@@ -152,3 +149,163 @@ def bradley_terry_battles(
         }
     )
     return frame[frame["weight"] > 0].reset_index(drop=True)
+
+
+# What the simulated clock adds to Chatbot Arena, section 3.2: choices of ours, calibrated to nothing printed.
+_FIRST = 0.2  # share of the models that are there on the first day
+_BATCH = 2  # later models that enter on one day, on average
+_NOVELTY, _NOVELTY_DAYS = 2.0, 14.0  # how much more often a new model is shown, and for how long
+_SPIKE, _SPIKE_DAYS = 0.3, 3.0  # additional votes when one model enters, and for how long
+_GROWTH = 2.0  # additional votes on the last day, against the first
+_TAIL = 1.2  # exponent of the Pareto distribution of a voter's activity
+# Languages: the printed shares, then 147 of falling share, each below 2 %.
+_LANGUAGES = ["English", "Chinese", "Russian", "German", "Spanish", "French", "Japanese"]
+_LANGUAGES += [f"language {k}" for k in range(len(_LANGUAGES) + 1, 150)]
+_RARE = np.arange(1.0, len(_LANGUAGES) - 1) ** -0.7
+_SHARES = np.concatenate([[0.77, 0.05], 0.18 * _RARE / _RARE.sum()])
+
+
+def arena_votes(
+    coefficients: pd.Series,
+    votes: int,
+    voters: int,
+    seed: int | np.random.Generator,
+    *,
+    start: str = "2023-04-24",
+    end: str = "2024-01-21",
+    nearness: float = 1.0,
+    ties: float = 1.0,
+    turns: float = 1.3,
+) -> pd.DataFrame:
+    r"""Votes of a simulated arena with a clock: models enter, traffic grows, near pairs meet more often.
+
+    Source of what is imitated: Chatbot Arena, section 3.2 and Table 1. A fifth of the models is there on the
+    first day; the others enter in batches on random later days :math:`e_m`.
+
+    - Votes on day :math:`d` of :math:`D`: proportional to
+      :math:`(1 + 2 d / D)\,(1 + 0.3 \sum_m e^{-(d - e_m)/3})`, over models that entered up to :math:`d`.
+    - Pair :math:`\{i, j\}`: shown with probability proportional to
+      :math:`u_i u_j\, e^{-|\xi_i - \xi_j| / h}`, where :math:`u_m = 1 + 2 e^{-(d - e_m)/14}` from the day of
+      entry on and 0 before. Either model is first with probability 1/2.
+    - Vote: :math:`P(i) : P(\text{tie}) : P(j) = e^{\delta/2} : \nu : e^{-\delta/2}` with
+      :math:`\delta = \xi_i - \xi_j` (Davidson 1970, JASA 65(329), 317-328). A tie is "both bad" with
+      probability :math:`\sigma(\bar\xi - (\xi_i + \xi_j)/2)`.
+    - Voter: at least one vote each, the others by a Pareto weight of exponent 1.2, at any time. A voter keeps
+      to one of 149 languages: English 77 %, Chinese 5 %, the others below 2 % each.
+    - Turns: geometric.
+
+    Parameters
+    ----------
+    coefficients : Series, length M
+        :math:`\xi` in log-odds, indexed by model.
+    votes, voters : int
+        Numbers of votes and of voters; ``votes >= voters >= 1``.
+    seed : int or Generator
+        Source of randomness.
+    start, end : str
+        First and last day (UTC), ISO 8601.
+    nearness : float
+        :math:`h` in log-odds; infinity shows all pairs alike, but for novelty.
+    ties : float
+        :math:`\nu \geq 0`.
+    turns : float
+        Mean number of turns of a conversation, at least 1.
+
+    Returns
+    -------
+    DataFrame
+        Battles by time: ``model_a, model_b, outcome, both_bad, voter, time, language, turns`` and
+        ``probability``, that of showing the pair (in either order) on that day.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two models, a model occurs twice, a coefficient is not finite, or a number is
+        outside its range.
+    """
+    xi, models = _strengths(coefficients, votes)
+    days = pd.date_range(start, end, freq="D", tz="UTC")
+    if not votes >= voters >= 1:
+        raise ValueError(f"each voter votes, and there must be one: got {votes} votes of {voters} voters")
+    if len(days) < 2 or not nearness > 0 or not 0 <= ties < np.inf or not 1 <= turns < np.inf:
+        raise ValueError("need two days or more, nearness > 0, ties >= 0 and turns >= 1")
+    rng = np.random.default_rng(seed)
+    age = np.arange(len(days))[:, None] - _entries(len(xi), len(days), rng)
+    day = np.repeat(np.arange(len(days)), rng.multinomial(votes, _traffic(age)))
+    first, second, probability = _shown(xi, age, day, nearness, rng)
+    outcome = _davidson(xi[first] - xi[second], ties, rng)
+    bad = rng.random(votes) < expit(xi.mean() - (xi[first] + xi[second]) / 2)
+    activity = rng.pareto(_TAIL, voters)
+    count = 1 + rng.multinomial(votes - voters, activity / activity.sum())
+    voter = rng.permutation(np.repeat(np.arange(voters), count))
+    language = np.array(_LANGUAGES, dtype=object)[rng.choice(len(_SHARES), voters, p=_SHARES)]
+    names = np.array([f"voter {k}" for k in range(voters)], dtype=object)
+    seconds = (np.sort(day + rng.random(votes)) * 86_400).astype(np.int64)
+    return pd.DataFrame(
+        {
+            "model_a": models[first],
+            "model_b": models[second],
+            "outcome": outcome,
+            "both_bad": bad & (outcome == 0.5),
+            "voter": names[voter],
+            "time": days[0] + pd.to_timedelta(seconds, unit="s"),
+            "language": language[voter],
+            "turns": rng.geometric(1 / turns, votes),
+            "probability": probability,
+        }
+    )
+
+
+def _strengths(coefficients: pd.Series, battles: int) -> tuple[NDArray[np.float64], NDArray[np.object_]]:
+    """Coefficients and names of the models, once it is certain that there can be battles."""
+    if len(coefficients) < 2 or coefficients.index.has_duplicates or battles < 1:
+        raise ValueError("battles need two or more models, each once, and at least one battle")
+    xi, models = coefficients.to_numpy(dtype=float), coefficients.index.to_numpy(dtype=object)
+    if not np.isfinite(xi).all():
+        raise ValueError(f"no finite coefficient for {list(models[~np.isfinite(xi)])}")
+    return xi, models
+
+
+def _entries(models: int, days: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Day on which each model enters, in random order of the models."""
+    late = models - max(2, round(_FIRST * models))
+    batches = rng.integers(1, days, size=max(1, late // _BATCH))
+    entered = np.zeros(models, dtype=np.int64)
+    entered[models - late :] = rng.choice(batches, size=late)
+    return rng.permutation(entered)
+
+
+def _traffic(age: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Share of the votes that each day gets; ``age`` is days x models, negative before a model's entry."""
+    spike = np.where(age >= 0, np.exp(-np.maximum(age, 0) / _SPIKE_DAYS), 0).sum(axis=1)
+    daily = (1 + _GROWTH * np.linspace(0, 1, len(age))) * (1 + _SPIKE * spike)
+    return np.asarray(daily / daily.sum())
+
+
+def _shown(
+    xi: NDArray[np.float64],
+    age: NDArray[np.int64],
+    day: NDArray[np.int64],
+    nearness: float,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """The two models of each vote, in the order shown, and the probability of showing that pair."""
+    i, j = np.triu_indices(len(xi), 1)
+    near = -np.abs(xi[i] - xi[j]) / nearness
+    interest = np.where(age >= 0, np.log1p(_NOVELTY * np.exp(-np.maximum(age, 0) / _NOVELTY_DAYS)), -np.inf)
+    pair, probability = np.empty(len(day), dtype=np.intp), np.empty(len(day))
+    for today, votes in enumerate(np.bincount(day, minlength=len(age))):
+        chance = softmax(near + interest[today, i] + interest[today, j])
+        now = day == today
+        pair[now] = rng.choice(len(i), votes, p=chance)
+        probability[now] = chance[pair[now]]
+    turned = rng.random(len(day)) < 0.5
+    return np.where(turned, j[pair], i[pair]), np.where(turned, i[pair], j[pair]), probability
+
+
+def _davidson(delta: NDArray[np.float64], ties: float, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Outcomes 1, 0.5, 0 with odds exp(delta / 2) : ties : exp(-delta / 2)."""
+    # All three odds are multiplied by exp(-|delta| / 2), so that none overflows.
+    better, worse = np.exp(np.minimum(delta, 0)), np.exp(np.minimum(-delta, 0))
+    drawn = rng.random(len(delta)) * (better + ties * np.exp(-np.abs(delta) / 2) + worse)
+    return np.where(drawn < better, 1.0, np.where(drawn < better + worse, 0.0, 0.5))

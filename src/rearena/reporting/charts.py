@@ -7,12 +7,13 @@ colour where there is no model.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
 
 from rearena.reporting.figures import GREY, INK, STYLE, maker, use_style
@@ -28,7 +29,13 @@ _SERIES = tuple(entry["color"] for entry in STYLE["axes.prop_cycle"])
 
 
 def interval_chart(
-    frame: pd.DataFrame, *, xlabel: str, title: str = "", reference: float | None = None, link: bool = False
+    frame: pd.DataFrame,
+    *,
+    xlabel: str,
+    title: str = "",
+    reference: float | None = None,
+    link: bool = False,
+    xscale: Literal["linear", "log"] = "linear",
 ) -> Figure:
     """Dots with intervals, one line per model or name, best on top.
 
@@ -44,6 +51,7 @@ def interval_chart(
         Where to draw a vertical line.
     link : bool
         Join the values of a line by a thin rule, to compare two series by eye.
+    xscale : {"linear", "log"}
 
     Returns
     -------
@@ -59,7 +67,7 @@ def interval_chart(
         axis.hlines(range(len(spans)), spans["min"], spans["max"], color=GREY, linewidth=0.9, zorder=1)
     if reference is not None:
         axis.axvline(reference, color=INK, linewidth=0.9, linestyle="--", zorder=1)
-    axis.set(xlabel=xlabel, title=title)
+    axis.set(xlabel=xlabel, title=title, xscale=xscale)
     _legend(fig, axis, frame)
     return fig
 
@@ -182,65 +190,91 @@ def reliability_panels(points: pd.DataFrame, curves: pd.DataFrame, *, xlabel: st
     return fig
 
 
-def line_panels(frame: pd.DataFrame, *, xlabel: str, ylabels: Mapping[str, str], target: str = "") -> Figure:
+def line_panels(
+    frame: pd.DataFrame,
+    *,
+    xlabel: str,
+    ylabels: Mapping[str, str],
+    target: str = "",
+    xscale: Literal["linear", "log"] = "linear",
+    columns: int | None = None,
+) -> Figure:
     """Lines with bands, one panel per quantity.
 
     Parameters
     ----------
     frame : DataFrame
-        Columns ``panel, series, x, value``; optional ``lower, upper`` and ``target`` (a dashed line at one
-        height in each panel).
+        Columns ``panel, series, x, value``; optional ``lower, upper``, ``target`` (heights at which a dashed
+        line is drawn) and ``mark`` (places on the x axis at which a dotted line in the colour of the
+        series is drawn). A line of more than forty points has no markers.
     xlabel : str
     ylabels : mapping from panel to str
         Decides the order of the panels.
     target : str
-        What the dashed line stands for.
+        What the dashed lines stand for.
+    xscale : {"linear", "log"}
+    columns : int, optional
+        Panels in a row. Default: all.
 
     Returns
     -------
     Figure
     """
     use_style()
-    fig, grid = plt.subplots(1, len(ylabels), figsize=(4.1 * len(ylabels), 3.8), squeeze=False)
-    for axis, (panel, ylabel) in zip(grid.flat, ylabels.items(), strict=True):
+    series = list(dict.fromkeys(frame["series"]))
+    columns = columns or len(ylabels)
+    rows = -(-len(ylabels) // columns)
+    width, height = (4.1, 3.8) if rows == 1 else (3.4, 2.7)
+    fig, grid = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False)
+    for axis, (panel, ylabel) in zip(grid.flat, ylabels.items(), strict=False):
         part = frame[frame["panel"] == panel]
-        for number, (name, rows) in enumerate(part.groupby("series", sort=False)):
+        axis.set_xscale(xscale)  # before the lines, which may bring an axis of dates with them
+        for name, line in part.groupby("series", sort=False):
+            number = series.index(name)
             colour = _SERIES[number % len(_SERIES)]
-            if "lower" in rows:
+            marker = _MARKERS[number % len(_MARKERS)] if len(line) <= 40 else ""
+            if "lower" in line:
                 axis.fill_between(
-                    rows["x"], rows["lower"], rows["upper"], color=colour, alpha=0.18, linewidth=0
+                    line["x"], line["lower"], line["upper"], color=colour, alpha=0.18, linewidth=0
                 )
-            axis.plot(
-                rows["x"],
-                rows["value"],
-                f"-{_MARKERS[number % len(_MARKERS)]}",
-                color=colour,
-                markersize=4,
-                label=name,
-            )
-        if "target" in part and part["target"].notna().any():
-            height = part["target"].iloc[0]
-            axis.axhline(height, color=INK, linewidth=0.9, linestyle="--", label=target)
+            axis.plot(line["x"], line["value"], f"-{marker}", color=colour, markersize=4, label=name)
+            for place in line["mark"].dropna().unique() if "mark" in line else ():
+                axis.axvline(place, color=colour, linewidth=0.9, linestyle=":")
+        for level in part["target"].dropna().unique() if "target" in part else ():
+            axis.axhline(level, color=INK, linewidth=0.9, linestyle="--", label=target)
         axis.set(xlabel=xlabel, ylabel=ylabel)
+    for axis in grid.flat[len(ylabels) :]:
+        axis.set_visible(False)
     entries = {
         label: handle
         for axis in grid.flat
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
     }
-    fig.legend(entries.values(), entries, fontsize=8, loc="outside upper right", ncols=len(entries))
+    fig.legend(entries.values(), entries, fontsize=8, loc="outside upper right", ncols=min(len(entries), 6))
     return fig
 
 
-def map_panels(maps: Mapping[str, pd.DataFrame], *, label: str) -> Figure:
-    """Square maps side by side, with one colour scale from 0 to 1.
+def map_panels(
+    maps: Mapping[str, pd.DataFrame],
+    *,
+    label: str | Mapping[str, str],
+    norms: Mapping[str, Normalize] | None = None,
+    formats: Mapping[str, str] | None = None,
+) -> Figure:
+    """Square maps side by side.
 
     Parameters
     ----------
     maps : mapping from title to DataFrame
-        Square frames over the same models, in the same order; the diagonal is left out. Columns are numbered
-        as the rows are, since names do not fit twice.
-    label : str
-        What a colour stands for.
+        Square frames over the same models, in the same order; the diagonal is left out, and so is what is
+        missing. Columns are numbered as the rows are, since names do not fit twice.
+    label : str or mapping from title to str
+        What a colour stands for. One for all: one colour bar, at the last map. A mapping: one colour bar for
+        each map named in it.
+    norms : mapping from title to Normalize, optional
+        Colour scale of a map, for example ``LogNorm(1, 10_000)`` for counts. Default: from 0 to 1.
+    formats : mapping from title to str, optional
+        How to write the numbers into the cells of a map, for example ``".2f"``. Default: not at all.
 
     Returns
     -------
@@ -248,23 +282,26 @@ def map_panels(maps: Mapping[str, pd.DataFrame], *, label: str) -> Figure:
     """
     use_style()
     models = list(next(iter(maps.values())).index)
-    side = max(0.175 * len(models), 1.6)
-    fig, grid = plt.subplots(
-        1, len(maps), figsize=(side * len(maps) + 2.4, side + 0.6), sharey=True, squeeze=False
-    )
+    labels = {list(maps)[-1]: label} if isinstance(label, str) else label
+    side = max((0.33 if formats else 0.175) * len(models), 1.6)
+    step = 1 if formats else 4
+    size = (side * len(maps) + 1.6 + 0.8 * len(labels), side + 0.6)
+    fig, grid = plt.subplots(1, len(maps), figsize=size, sharey=True, squeeze=False)
     for axis, (title, frame) in zip(grid.flat, maps.items(), strict=True):
-        last = axis is grid.flat[-1]
+        written = (formats or {}).get(title)
         sns.heatmap(
             frame,
             ax=axis,
             square=True,
-            mask=np.eye(len(models), dtype=bool),
+            mask=np.eye(len(models), dtype=bool) | frame.isna().to_numpy(),
             cmap="cividis",
-            vmin=0,
-            vmax=1,
-            cbar=last,
-            cbar_kws={"label": label, "shrink": 0.8} if last else None,
-            xticklabels=[str(k) if k == 1 or k % 4 == 0 else "" for k in range(1, len(models) + 1)],
+            norm=(norms or {}).get(title, Normalize(0, 1)),
+            annot=written is not None,
+            fmt=written or "",
+            annot_kws={"fontsize": 6.5},
+            cbar=title in labels,
+            cbar_kws={"label": labels[title], "shrink": 0.8} if title in labels else None,
+            xticklabels=[str(k) if k == 1 or k % step == 0 else "" for k in range(1, len(models) + 1)],
             yticklabels=[f"{name}  {k}" for k, name in enumerate(models, start=1)],
         )
         axis.set(title=title, xlabel="", ylabel="")
