@@ -27,6 +27,7 @@ KEYS = {
     "chatbot_arena_table3": ["pair", "a", "b"],
     "chatbot_arena_table4": ["baseline", "judge"],
     "chatbot_arena_table5": ["alpha", "actual", "pred"],
+    "equations": ["paper", "name"],
     "rwq_elo_fig1": ["source"],
     "rwq_elo_fig2b": ["model"],
     "rwq_elo_fig3": ["model"],
