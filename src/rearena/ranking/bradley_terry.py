@@ -17,7 +17,6 @@ fixes that model at zero, so that every interval is one of a difference to it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,12 +24,12 @@ import pandas as pd
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import coo_array
 from scipy.special import expit
-from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
 from rearena.ranking import counts as counting
 from rearena.ranking.intervals import approximate_ranks, critical_value
 from rearena.ranking.kernels import newton
+from rearena.ranking.threads import one_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -281,7 +280,7 @@ def fit(
             _at(counts.models, name)
     if ridge == 0:
         counts.check_graph()
-    with _blas().limit(limits=1, user_api="blas"):
+    with one_thread():
         coefficients, iterations = _settle(counts, ridge, np.zeros(len(counts.models)))
         covariance = _sandwich(counts, ridge, coefficients)
     centred = BradleyTerry(
@@ -388,12 +387,6 @@ def bootstrap(
         "cluster": cluster,
     }
     return frame
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """Finding the libraries takes longer than a fit; threads cost more than they give at this size."""
-    return ThreadpoolController()
 
 
 def _counted(

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import coo_array, csr_array
-from threadpoolctl import threadpool_limits
 
 from rearena.ranking.bradley_terry import BradleyTerry, ConvergenceError
+from rearena.ranking.threads import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,8 +76,7 @@ def maximise(
     value, gradient, curvature = likelihood(at)
     for iteration in range(1, _ITERATIONS + 1):
         try:
-            # Matrices of this size lose time to threads.
-            with threadpool_limits(1, "blas"):
+            with one_thread():
                 step = cho_solve(cho_factor(pinned(curvature, models)), gradient)
         except (np.linalg.LinAlgError, ValueError):  # singular, or not finite
             break
@@ -98,7 +97,7 @@ def maximise(
 
 def sandwich(curvature: NDArray[np.float64], meat: NDArray[np.float64], models: int) -> NDArray[np.float64]:
     """Covariance A^-1 B A^-1 of parameters whose coefficients have mean zero, shape (M + K, M + K)."""
-    with threadpool_limits(1, "blas"):
+    with one_thread():
         factor = cho_factor(pinned(curvature, models))
         covariance: NDArray[np.float64] = cho_solve(factor, cho_solve(factor, meat).T)
     return (covariance + covariance.T) / 2
