@@ -271,7 +271,7 @@ def test_a_block_outside_its_frame_is_an_error(tmp_path):
         pickles.load(written(tmp_path, a_frame(2, slice(10**6, 10**6 + 2)) + b"."))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.data())
 def test_no_damage_gives_anything_but_a_table_or_an_error(tmp_path_factory, data):
     good = bytearray(a_frame(4, slice(2, 4), slice(0, 2)) + b".")

@@ -319,7 +319,7 @@ def test_same_seed_same_votes_and_another_seed_others() -> None:
     assert not one.equals(other)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     xi=st.lists(st.floats(-3000, 3000), min_size=2, max_size=6),
     voters=st.integers(1, 30),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rearena.data import votes
@@ -474,7 +474,6 @@ names = st.text(min_size=1, max_size=8).filter(lambda name: name.strip())
 rows = st.tuples(names, names, st.sampled_from(sorted(votes.LABELS))).filter(lambda row: row[0] != row[1])
 
 
-@settings(deadline=None)
 @given(st.lists(rows, min_size=1, max_size=20))
 def test_any_names_survive_a_file(tmp_path_factory, drawn):
     path = tmp_path_factory.mktemp("votes") / "votes.jsonl"
@@ -485,7 +484,6 @@ def test_any_names_survive_a_file(tmp_path_factory, drawn):
     assert list(battles["outcome"]) == [score.get(row[2], 0.5) for row in drawn]
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200), st.sampled_from(["json", "jsonl", "csv", "parquet"]))
 def test_no_bytes_give_anything_but_an_error_that_names_the_file(tmp_path_factory, content, kind):
     path = tmp_path_factory.mktemp("votes") / f"noise.{kind}"

@@ -43,7 +43,7 @@ def test_equation_ten_by_hand(vote: Row, named: float, shown: float) -> None:
     assert anomalies.p_values(votes, HISTORY, action="shown") == pytest.approx([shown])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.sampled_from([1.0, 0.5, 0.0]), min_size=2, max_size=9))
 def test_p_is_valid_for_any_exchangeable_votes(bag: list[float]) -> None:
     # Given the votes as a set, each is the last with equal probability: P(p <= t) can be counted.
@@ -101,7 +101,7 @@ rows = st.tuples(st.sampled_from("abc"), st.sampled_from("abc"), st.sampled_from
 several = st.lists(rows.filter(lambda r: r[0] != r[1]), min_size=1, max_size=20)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(several, several)
 def test_named_actions_forget_who_was_shown_first(mine: list[Row], theirs: list[Row]) -> None:
     turned = [(b, a, 1 - o) for a, b, o in mine]
@@ -109,7 +109,7 @@ def test_named_actions_forget_who_was_shown_first(mine: list[Row], theirs: list[
     np.testing.assert_array_equal(straight, anomalies.p_values(battles(*turned, voter="x"), battles(*theirs)))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(several, several, st.booleans(), st.sampled_from(["named", "shown"]))
 def test_own_votes_are_no_history_of_a_voter(
     mine: list[Row], theirs: list[Row], online: bool, action: anomalies.Action
@@ -137,7 +137,7 @@ def test_online_history_grows_by_the_votes_before() -> None:
     np.testing.assert_allclose(anomalies.p_values(votes, HISTORY, online=True), expected)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=5, max_size=5), st.floats(0.01, 0.99))
 def test_printed_rule_is_that_of_section_five(outcomes: list[float], alpha: float) -> None:
     history = pd.concat([HISTORY, battles(*[("a", "b", 1.0)] * 40)])

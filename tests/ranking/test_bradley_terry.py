@@ -136,7 +136,7 @@ def test_newtons_step_is_that_of_numerical_derivatives(seven: pd.DataFrame, ridg
     assert np.abs(step).max() > 0.1
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from([None, "m00", "m03"]))
 def test_identification_moves_intervals_and_not_ratings(seed: int, reference: str | None) -> None:
     battles = simulated(np.zeros(5), 400, seed)

@@ -207,7 +207,7 @@ def recedes(data: counts.Counts) -> bool:
     return False
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(rows)
 def test_there_is_a_fit_exactly_where_the_likelihood_has_a_maximum(
     drawn_rows: list[tuple[str, str, float]],

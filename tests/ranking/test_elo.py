@@ -6,7 +6,7 @@ import evalica
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rearena.data.simulated import round_robin
@@ -59,14 +59,12 @@ contests = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(contests, st.floats(0.1, 64))
 def test_points_are_neither_made_nor_lost(rows: list[tuple[str, str, float]], k: float) -> None:
     result = elo.replay(battles(*rows), k=k, orders=3, seed=0)
     np.testing.assert_allclose(result.mean(axis=1), 1000)
 
 
-@settings(deadline=None)
 @given(contests)
 def test_naming_the_other_model_first_changes_nothing(rows: list[tuple[str, str, float]]) -> None:
     straight = elo.replay(battles(*rows), orders=3, seed=0)
@@ -74,7 +72,6 @@ def test_naming_the_other_model_first_changes_nothing(rows: list[tuple[str, str,
     np.testing.assert_allclose(straight, turned, atol=1e-9)
 
 
-@settings(deadline=None)
 @given(contests, st.lists(st.booleans(), min_size=1), st.floats(0, 1))
 def test_a_tie_of_two_bad_answers_takes_what_it_does_not_score(
     rows: list[tuple[str, str, float]], flags: list[bool], both_bad: float

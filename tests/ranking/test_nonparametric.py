@@ -51,7 +51,7 @@ def exact(win_rates: pd.DataFrame, n: float = 1000.0) -> counts.Counts:
 CYCLE = matrix({(0, 1): 0.35, (0, 2): 0.7, (1, 2): 0.35, (0, 3): 0.995, (1, 3): 0.6, (2, 3): 0.7}, 4)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(2, 6), st.integers(0, 10**6), st.sampled_from([None, "m0", "m1"]))
 def test_closed_form_is_the_average_over_all_paths(size: int, seed: int, reference: str | None) -> None:
     win_rates = anything(size, seed)

@@ -44,7 +44,7 @@ def test_draws_are_those_of_a_plain_loop(rule: Any) -> None:
     np.testing.assert_allclose(found["probability"], probability, rtol=1e-9)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     st.integers(0, 2**32),
     st.sampled_from(["proportional", "greedy"]),
