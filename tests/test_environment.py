@@ -142,3 +142,14 @@ class _Kept:
 
     def transform(self, X: Any) -> Any:
         return X
+
+
+def test_peers_are_for_tests_and_benchmarks_only() -> None:
+    # They are not among the package's dependencies, so a notebook that needs one fails where only those are.
+    peers = {Requirement(peer).name for peer in PYPROJECT["dependency-groups"]["peers"]}
+    files = [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "src").rglob("*.py")]
+    wanted = re.compile(rf"(?:from|import) ({'|'.join(sorted(peers))})\b")
+    assert {(file.name, *wanted.findall(file.read_text("utf-8"))) for file in files} == {
+        (file.name,) for file in files
+    }
+    assert len(files) > 40
