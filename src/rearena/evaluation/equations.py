@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, xlog1py, xlogy
 
 from rearena.data import published
 
@@ -95,7 +95,7 @@ class Ledger:
         if verdict != "right" and corrected is None:
             raise ValueError(f"formula {name!r} is {verdict}: hand in what its corrected form returns")
         mended = np.nan if corrected is None else _farthest(truth, corrected)[0]
-        if mended > tolerance:
+        if corrected is not None and not mended <= tolerance:  # a truth that is no number, too
             raise ValueError(f"the correction of {name!r} is off by {mended:.3g}, more than {tolerance:.3g}")
         relative = error / (float(np.abs(np.asarray(truth, dtype=float)).max()) or 1)
         numbers = dict(zip(NUMBERS, [at_truth, at_printed, error, relative, mended], strict=True))
@@ -175,31 +175,27 @@ def minimiser(
 def cross_entropy(h: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
     r""":math:`\ell(h, p) = -(h \log p + (1 - h) \log(1 - p))`, Chatbot Arena, section 4; both in [0, 1]."""
     hits, chance = np.asarray(h, dtype=float), np.asarray(p, dtype=float)
-    return np.asarray(-(hits * np.log(chance) + (1 - hits) * np.log1p(-chance)), dtype=float)
+    return np.asarray(-(xlogy(hits, chance) + xlog1py(1 - hits, -chance)), dtype=float)
 
 
-def interchanged_ranks(lower: ArrayLike, upper: ArrayLike, *, printed: bool) -> NDArray[np.intp]:
+def interchanged_ranks(lower: ArrayLike, upper: ArrayLike) -> NDArray[np.intp]:
     r"""Approximate ranks with infimum and supremum interchanged, Chatbot Arena, section 5.
 
     One plus the number of models that may be better, :math:`\sup C_{m'} > \inf C_m`. As printed the sum runs
-    over all :math:`m'`, and so counts every model whose interval has a width as better than itself.
+    over all :math:`m'`, and so counts every model whose interval has a width as better than itself; see
+    :func:`rearena.ranking.intervals.approximate_ranks` for the sum over the others.
 
     Parameters
     ----------
     lower, upper : array-like, shape (M,)
         Ends of each model's interval, any common unit.
-    printed : bool
-        As printed, or over the *other* models.
 
     Returns
     -------
     ndarray of int, shape (M,)
     """
     low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
-    better = high[None, :] > low[:, None]
-    if not printed:
-        np.fill_diagonal(better, val=False)
-    ranks: NDArray[np.intp] = 1 + better.sum(axis=1)
+    ranks: NDArray[np.intp] = 1 + (high[None, :] > low[:, None]).sum(axis=1)
     return ranks
 
 
