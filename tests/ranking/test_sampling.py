@@ -44,7 +44,7 @@ def test_draws_are_those_of_a_plain_loop(rule: Any) -> None:
     np.testing.assert_allclose(found["probability"], probability, rtol=1e-9)
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(
     st.integers(0, 2**32),
     st.sampled_from(["proportional", "greedy"]),
@@ -150,6 +150,7 @@ def test_samples_needed_finds_the_last_crossing() -> None:
     grid = np.array([1.0, 2, 3, 4])
     widths = [[4, 3, 2, 1], [0, 4, 2, 0], [1, 1, 1, 1], [4, 4, 4, 4], [0, 0, 0, 3]]
     np.testing.assert_allclose(sampling.samples_needed(grid, widths, 2.5), [2.5, 2.75, 1, np.inf, np.inf])
+    assert sampling.samples_needed(grid, [1, 1, 1, np.nan], 2.5) == np.inf
     log = np.log(np.geomspace(1, 1000, 8))
     assert np.exp(sampling.samples_needed(log, -log / 2, np.log(0.1))) == pytest.approx(100)
 

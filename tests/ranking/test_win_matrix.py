@@ -97,6 +97,15 @@ def test_equal_votes_have_no_width_by_wald_and_no_votes_have_all_by_any() -> Non
         assert (upper[1] - lower[1] == 0) == (method == "wald")
 
 
+def test_less_than_one_vote_is_not_rounded_up() -> None:
+    for method in ("wald", "wilson"):
+        lower, upper = win_matrix.bounds(0.25, 0.5, method=method)  # type: ignore[arg-type]
+        whole = win_matrix.bounds(1, 2, method=method)  # type: ignore[arg-type]
+        assert lower + upper == pytest.approx(1)
+        assert upper - lower > whole[1] - whole[0]
+    assert win_matrix.bounds(0.5, 0.5, method="wald") == (1, 1)
+
+
 @given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_intervals_lie_in_the_unit_interval_and_turn_with_the_pair(counts: tuple[int, int]) -> None:
     won, n = counts
@@ -127,3 +136,9 @@ def test_unknown_settings_are_refused() -> None:
         win_matrix.pair_means(VOTES, level=95)
     with pytest.raises(ValueError, match="no battles"):
         win_matrix.pair_means(VOTES.iloc[:0])
+
+
+def test_more_wins_than_battles_are_refused() -> None:
+    for score in (5.0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="from 0 to the number"):
+            win_matrix.bounds(score, 3)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 from tqdm import tqdm
 
 from rearena.ranking.counts import coded
@@ -235,9 +236,8 @@ def expected_scores(ratings: pd.Series, scale: float = 400.0, base: float = 10.0
     ValueError
         If ``scale`` or ``base`` is out of range.
     """
-    _rate(scale, base)
     points = ratings.to_numpy(dtype=float)
-    expected = 1 / (1 + base ** ((points[None, :] - points[:, None]) / scale))
+    expected = expit(_rate(scale, base) * (points[:, None] - points[None, :]))
     return pd.DataFrame(expected, index=ratings.index, columns=ratings.index)
 
 

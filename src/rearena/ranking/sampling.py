@@ -194,11 +194,11 @@ def samples_needed(samples: ArrayLike, widths: ArrayLike, precision: float) -> N
     Returns
     -------
     ndarray, shape (...)
-        Unit of ``samples``: the first checkpoint where the width is never above the precision, infinite where
-        it is above it at the last.
+        Where the width last crosses the precision, in the unit of ``samples``; the first checkpoint where it
+        is never above it, infinite where it is above it (or NaN) at the last.
     """
     grid, width = np.asarray(samples, dtype=float), np.asarray(widths, dtype=float)
-    above = width > precision
+    above = ~(width <= precision)  # NaN as well
     last = len(grid) - 1 - above[..., ::-1].argmax(axis=-1)
     after = np.minimum(last + 1, len(grid) - 1)
     high, low = (np.take_along_axis(width, k[..., None], axis=-1)[..., 0] for k in (last, after))

@@ -97,18 +97,21 @@ def bounds(
     Raises
     ------
     ValueError
-        If the level or the method is not one of those above.
+        If the level or the method is not one of those above, or a score is not between 0 and its battles.
     """
     z = normal_quantile(level)
     s, n = np.asarray(score, dtype=float), np.asarray(battles, dtype=float)
     q = s if squares is None else np.asarray(squares, dtype=float)
+    if not ((s >= 0) & (s <= n)).all():
+        raise ValueError("scores must be numbers from 0 to the number of battles")
     if method not in ("wald", "wilson", "smoothed"):
         raise ValueError(f"method must be 'wald', 'wilson' or 'smoothed', got {method!r}")
     added = {"wald": 0.0, "wilson": z * z / 2, "smoothed": 1.0}[method]
-    size = np.maximum(n, 1) + 2 * added
+    met = np.where(n > 0, n, 1)
+    size = met + 2 * added
     centre = (s + added) / size
     if method == "wilson":
-        p = s / np.maximum(n, 1)
+        p = s / met
         half = z * np.sqrt(np.maximum(n * p * (1 - p), 0) + z * z / 4) / size
     else:
         half = z * np.sqrt(np.maximum((q + added) / size - centre**2, 0) / size)
