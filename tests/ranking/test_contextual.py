@@ -230,3 +230,28 @@ def test_a_column_of_ones_is_the_advantage_of_being_shown_first() -> None:
     # Where the better model of every pair always stands first, the two cannot be told apart.
     with pytest.raises(ValueError, match="combination"):
         contextual.fit(battles[battles["model_a"] == "a"].assign(position=1.0), ["position"])
+
+
+def test_clustered_errors_equal_those_of_a_peer(styled: pd.DataFrame) -> None:
+    frame = styled.assign(pair=np.arange(len(styled)) // 4)
+    found = contextual.fit(frame, STYLE, cluster="pair")
+    names = list(found.models)
+    design = np.zeros((len(frame), len(names)))
+    rows = np.arange(len(frame))
+    design[rows, [names.index(m) for m in frame["model_a"]]] = 1
+    design[rows, [names.index(m) for m in frame["model_b"]]] = -1
+    peer = sm.GLM(
+        frame["outcome"].to_numpy(),
+        np.column_stack([design[:, 1:], frame[STYLE].to_numpy(float)]),
+        family=sm.families.Binomial(),
+    ).fit(
+        cov_type="cluster",
+        cov_kwds={"groups": frame["pair"].to_numpy(), "use_correction": False, "df_correction": False},
+        tol=1e-14,
+        maxiter=100,
+    )
+    np.testing.assert_allclose(found.effect_errors, peer.bse[-len(STYLE) :], rtol=1e-6)
+    assert not np.allclose(found.effect_errors, contextual.fit(frame, STYLE).effect_errors, rtol=1e-3)
+    np.testing.assert_allclose(
+        found.relative_to(names[0]).standard_errors[1:] / found.unit, peer.bse[: len(names) - 1], rtol=1e-6
+    )

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import coo_array, csr_array, hstack
 from scipy.special import expit
 
 from rearena.ranking import bradley_terry
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
-    from scipy.sparse import csr_array
 
 # Share of a covariate's square that must be left when models and other covariates are given.
 _COLLINEAR = 1e-10
@@ -68,6 +68,7 @@ def fit(
     covariates: Sequence[str],
     *,
     standardise: bool = False,
+    cluster: str | None = None,
     reference: str | None = None,
     anchor: str | None = None,
     anchor_rating: float = 1000.0,
@@ -89,8 +90,8 @@ def fit(
         State effects per root mean square of the covariate. Ratings are the same either way. (Public style
         control also subtracts each column's mean, so that its ratings are those of answers that differ by the
         mean; here zero stays zero, and naming the other model first changes nothing.)
-    reference, anchor, anchor_rating, scale, base
-        As for :func:`rearena.ranking.bradley_terry.fit`.
+    cluster, reference, anchor, anchor_rating, scale, base
+        As for :func:`rearena.ranking.bradley_terry.fit`. Two games on one pair of answers are one unit.
 
     Returns
     -------
@@ -108,7 +109,13 @@ def fit(
     """
     names, first, second, outcome = counting.coded(battles)
     plain = bradley_terry.fit(
-        battles, reference=reference, anchor=anchor, anchor_rating=anchor_rating, scale=scale, base=base
+        battles,
+        cluster=cluster,
+        reference=reference,
+        anchor=anchor,
+        anchor_rating=anchor_rating,
+        scale=scale,
+        base=base,
     )
     weight = battles["weight"].to_numpy(float) if "weight" in battles.columns else np.ones(len(battles))
     z = _columns(battles, covariates, weight)
@@ -131,7 +138,12 @@ def fit(
     start = np.append(plain.coefficients - plain.coefficients.mean(), np.zeros(len(covariates)))
     parameters, iterations = maximise(likelihood, start, models)
     p = expit(delta @ parameters[:models] + z @ parameters[models:])
-    meat = _moments(delta, z, weight * (outcome - p) ** 2)
+    if cluster is None:
+        meat = _moments(delta, z, weight * (outcome - p) ** 2)
+    else:
+        scores = hstack([delta, csr_array(z)]) * (weight * (outcome - p))[:, None]
+        units = coo_array((np.ones(len(z)), (counting.units(battles, cluster), np.arange(len(z)))))
+        meat = ((units @ scores).T @ (units @ scores)).toarray()
     covariance = sandwich(_moments(delta, z, weight * p * (1 - p)), meat, models)
     unit = np.ones(len(covariates)) if standardise else 1 / rms
     index = pd.Index(list(covariates), name="covariate", dtype="str")

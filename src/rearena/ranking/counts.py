@@ -251,10 +251,10 @@ def _sampled(
         copies = np.bincount(unit, weight).astype(np.float64)
         unit, cell, adds = np.arange(len(keys)), keys // len(values), values[keys % len(values)]
     else:
-        unit, adds = _units(battles, cluster), weight * importance
+        unit, adds = units(battles, cluster), weight * importance
         copies = np.ones(unit.max() + 1)
-    units = coo_array((adds, (unit, cell)), shape=(len(copies), counts.outcomes.size)).tocsr()
-    sample = Sample(units, copies, counts.outcomes.sum(axis=1), even=inverse_probability == "share")
+    matrix = coo_array((adds, (unit, cell)), shape=(len(copies), counts.outcomes.size)).tocsr()
+    sample = Sample(matrix, copies, counts.outcomes.sum(axis=1), even=inverse_probability == "share")
     outcomes = (sample.transposed @ copies).reshape(-1, 3)
     return replace(counts, outcomes=_evened(outcomes) if sample.even else outcomes, sample=sample)
 
@@ -267,7 +267,8 @@ def _checked_probability(battles: pd.DataFrame) -> NDArray[np.float64]:
     return probability
 
 
-def _units(battles: pd.DataFrame, cluster: str) -> NDArray[np.intp]:
+def units(battles: pd.DataFrame, cluster: str) -> NDArray[np.intp]:
+    """Number of each row's sampling unit, shape (N,); ValueError where the column or a unit is missing."""
     if cluster not in battles.columns:
         raise ValueError(f"battles lack the column {cluster} that is to name the sampling unit")
     unit = pd.factorize(battles[cluster])[0].astype(np.intp)
