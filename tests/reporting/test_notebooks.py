@@ -233,7 +233,7 @@ def test_a_failing_notebook_is_kept_aside_and_named(checkout: Path, source: str,
 
 # Writes as the package does: into the folder that it is told.
 SAVING = """from rearena import project
-from rearena.reporting.atomic import write_text
+from rearena.atomic import write_text
 write_text(project.figures() / "31-good.csv", f"n {n}")
 write_text(project.figures() / "results" / "31-good-printed.csv", "same")"""
 

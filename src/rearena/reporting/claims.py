@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from rearena import project
-from rearena.reporting.atomic import write_text
+from rearena.atomic import write_text
 from rearena.reporting.notebooks import digest
 
 Kind = Literal["printed", "released", "analogous", "simulated"]

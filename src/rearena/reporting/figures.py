@@ -12,7 +12,7 @@ import pandas as pd
 from cycler import cycler
 
 from rearena import project
-from rearena.reporting.atomic import write_bytes, write_text
+from rearena.atomic import write_bytes, write_text
 from rearena.reporting.claims import KINDS, Kind
 from rearena.reporting.notebooks import digest
 

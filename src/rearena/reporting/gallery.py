@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from rearena import project
+from rearena.atomic import write_text
 from rearena.reporting import contract
-from rearena.reporting.atomic import write_text
 from rearena.reporting.claims import COLUMNS, KINDS, VERDICTS, table
 from rearena.reporting.notebooks import NotebookError, destination, digest, workspace
 

@@ -18,9 +18,9 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
+from rearena.atomic import write_bytes, write_text
 from rearena.project import figures, root
 from rearena.reporting import contract
-from rearena.reporting.atomic import write_bytes, write_text
 
 _DROPPED = (
     *("JUPYTER_PATH", "JUPYTER_CONFIG_PATH", "JUPYTER_PLATFORM_DIRS", "MATPLOTLIBRC", "MPLBACKEND"),

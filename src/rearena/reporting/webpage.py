@@ -16,7 +16,7 @@ from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from pygments.formatters import HtmlFormatter
 
-from rearena.reporting.atomic import write_text
+from rearena.atomic import write_text
 
 # What an output may show. Anything else (scripts, widgets) is dropped: outputs can hold text of strangers.
 _SHOWN = ("text/plain", "text/html", "text/markdown", "image/png", "image/jpeg", "image/svg+xml")
