@@ -375,3 +375,21 @@ def test_intervals_can_be_drawn_on_a_logarithmic_axis() -> None:
     fig = drawn(charts.interval_chart(TWO, xlabel="points", xscale="log"))
     assert fig.axes[0].get_xscale() == "log"
     assert drawn(charts.interval_chart(TWO, xlabel="points")).axes[0].get_xscale() == "linear"
+
+
+def test_a_tree_joins_its_leaves_at_their_distance_with_the_first_leaf_on_top() -> None:
+    joined = np.array([[0.0, 1.0, 0.25, 2.0], [2.0, 3.0, 0.75, 3.0]])
+    fig = charts.tree_chart(joined, ["a", "b", "c"], xlabel="distance", groups_below=0.5)
+    (axis,) = fig.axes
+    reach = sorted(
+        float(path.vertices[:, 0].max())
+        for lines in axis.collections
+        if isinstance(lines, LineCollection)
+        for path in lines.get_paths()
+    )
+    assert reach == [0.25, 0.75]
+    heights = {label.get_text(): label.get_position()[1] for label in axis.get_yticklabels()}
+    assert set(heights) == {"a", "b", "c"}
+    assert abs(heights["a"] - heights["b"]) < max(abs(heights["c"] - heights[k]) for k in "ab")
+    assert axis.yaxis_inverted()
+    assert [line.get_xdata()[0] for line in axis.lines] == [0.5]

@@ -15,6 +15,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
+from scipy.cluster.hierarchy import dendrogram
 
 from rearena.reporting.figures import GREY, INK, STYLE, maker, use_style
 
@@ -350,3 +351,42 @@ def _maker_handles(models: Sequence[str] | pd.Series) -> list[Line2D]:
 def _makers_legend(fig: Figure, models: pd.Series) -> None:
     handles = _maker_handles(models)
     fig.legend(handles=handles, fontsize=8, loc="outside upper right", ncols=len(handles))
+
+
+def tree_chart(
+    linkage: np.ndarray, names: Sequence[str], *, xlabel: str, groups_below: float | None = None
+) -> Figure:
+    """A hierarchy as a tree: leaves on the left, first on top; branches meet at their distance.
+
+    Parameters
+    ----------
+    linkage : ndarray, shape (K - 1, 4)
+        As ``scipy.cluster.hierarchy.linkage`` gives it.
+    names : sequence of str, length K
+    xlabel : str
+        What the distance is, with its unit.
+    groups_below : float, optional
+        Branches that meet below this distance share a colour; a dashed line is drawn there. Default: none.
+
+    Returns
+    -------
+    Figure
+    """
+    use_style()
+    fig, axis = plt.subplots(figsize=(7.2, 1.0 + 0.17 * len(names)))
+    with plt.rc_context({"lines.linewidth": 1.2}):
+        dendrogram(
+            linkage,
+            labels=list(names),
+            orientation="right",
+            ax=axis,
+            color_threshold=groups_below or 0.0,
+            above_threshold_color=GREY,
+            leaf_font_size=7.5,
+        )
+    if groups_below is not None:
+        axis.axvline(groups_below, color=INK, linewidth=0.9, linestyle="--")
+    axis.invert_yaxis()
+    axis.set(xlabel=xlabel)
+    axis.grid(visible=False, axis="y")
+    return fig

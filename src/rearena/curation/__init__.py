@@ -1,0 +1,1 @@
+"""From raw prompts to a benchmark: filters, topics, quality, selection."""
