@@ -102,7 +102,12 @@ class Topics:
 
 
 def fit(
-    texts: Sequence[str], seed: int = 0, *, embedder: str = "tfidf", minimum_size: int | None = None
+    texts: Sequence[str],
+    seed: int = 0,
+    *,
+    embedder: str = "tfidf",
+    minimum_size: int | None = None,
+    progress: bool = False,
 ) -> Topics:
     """Topics of texts.
 
@@ -116,6 +121,8 @@ def fit(
         See :func:`rearena.curation.embedders.embed`.
     minimum_size : int, optional
         Different prompts that make a topic, at least 2. Default: by the size of the corpus; see the module.
+    progress : bool
+        Say what is being done, and how far UMAP has come.
 
     Returns
     -------
@@ -139,7 +146,7 @@ def fit(
     if len(distinct) < 2 * size:
         found, collapsed = np.full(len(distinct), -1), False
     else:
-        found, names, collapsed = _bertopic([texts[k] for k in filled[first]], distinct, seed, size)
+        found, names, collapsed = _bertopic([texts[k] for k in filled[first]], distinct, seed, size, progress)
     labels = np.full(len(texts), -1)
     labels[filled] = found[copy_of.reshape(-1)]
     centroids = _centroids(distinct, found)
@@ -154,7 +161,12 @@ def smallest(count: int) -> int:
 
 
 def stored(
-    texts: Sequence[str], seed: int = 0, *, embedder: str = "tfidf", minimum_size: int | None = None
+    texts: Sequence[str],
+    seed: int = 0,
+    *,
+    embedder: str = "tfidf",
+    minimum_size: int | None = None,
+    progress: bool = False,
 ) -> Topics:
     """:func:`fit`, or what it gave before for the same texts, settings, code and libraries.
 
@@ -169,7 +181,7 @@ def stored(
     try:
         return _read(file)
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
-        topics = fit(texts, seed, embedder=embedder, minimum_size=minimum_size)
+        topics = fit(texts, seed, embedder=embedder, minimum_size=minimum_size, progress=progress)
         _write(topics, file)
         return topics
 
@@ -238,7 +250,7 @@ def _checked(texts: Sequence[str]) -> Sequence[str]:
 
 
 def _bertopic(
-    texts: list[str], vectors: NDArray[np.float32], seed: int, size: int
+    texts: list[str], vectors: NDArray[np.float32], seed: int, size: int, progress: bool
 ) -> tuple[NDArray[np.int64], tuple[str, ...], bool]:
     """Topic of each text, by size, their names, and whether the leaves stand in for a collapse."""
     with warnings.catch_warnings():
@@ -260,9 +272,11 @@ def _bertopic(
                 init=start,
                 random_state=seed,
                 n_jobs=1,
+                verbose=progress,
             ),
             hdbscan_model=clusters,
             vectorizer_model=CountVectorizer(analyzer=_terms),
+            verbose=progress,
         )
         with threadpool_limits(1):
             # pandas keeps UTF-8, in which half of a surrogate pair has no place
