@@ -243,7 +243,7 @@ def _sampled(
         raise ValueError(f"inverse_probability must be 'given', 'share' or None, got {inverse_probability!r}")
     importance = np.ones(len(cell))
     if inverse_probability == "given":
-        importance = 1 / _checked_probability(battles)
+        importance = 1 / probabilities(battles)
         importance *= weight.sum() / (weight @ importance)
     if cluster is None:  # units of one battle, alike where cell and importance are
         values, kind = np.unique(importance, return_inverse=True)
@@ -259,7 +259,8 @@ def _sampled(
     return replace(counts, outcomes=_evened(outcomes) if sample.even else outcomes, sample=sample)
 
 
-def _checked_probability(battles: pd.DataFrame) -> NDArray[np.float64]:
+def probabilities(battles: pd.DataFrame) -> NDArray[np.float64]:
+    """Probability with which each row's pair was shown, shape (N,); ValueError unless all are in (0, 1]."""
     if "probability" not in battles.columns:
         raise ValueError("inverse_probability='given' needs a column probability: that of showing the pair")
     probability = _numbers(battles, "probability")

@@ -150,12 +150,7 @@ def inverse_propensity(battles: pd.DataFrame, level: float = 0.95) -> pd.DataFra
     n, score, squares = _moments(counts.outcomes)
     total = n.sum()
     if "probability" in battles.columns:
-        p = battles["probability"].to_numpy(dtype=float)
-        if not ((p > 0) & (p <= 1)).all():
-            row = int(np.argmin((p > 0) & (p <= 1)))
-            raise ValueError(
-                f"battle in row {row} (counted from 0) has a probability outside (0, 1]: {p[row]}"
-            )
+        p = counting.probabilities(battles)
         weight = battles["weight"] if "weight" in battles.columns else 1.0
         _, score, _ = _moments(counting.from_battles(battles.assign(weight=weight / p)).outcomes)
         _, _, squares = _moments(counting.from_battles(battles.assign(weight=weight / p**2)).outcomes)
