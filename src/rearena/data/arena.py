@@ -309,8 +309,8 @@ class Arena:
         judge : Judge
         seed : int or Generator
         games : sequence of int
-            1 shows ``model_a`` of the pair first, 2 the other. A fit that takes rows as independent wants
-            one, (1,); :meth:`pairs` puts either model first.
+            1 shows ``model_a`` of the pair first, 2 the other. The games of a pair are one unit of sampling
+            (``cluster`` of a fit); one game, (1,), needs none: :meth:`pairs` puts either model first.
 
         Returns
         -------
